@@ -1,0 +1,289 @@
+"""What goes in and what comes out: calls, results, errors, content."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Final, Generic, Literal, TypeVar
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from ..errors import ArmoryError
+
+R = TypeVar("R", covariant=True)
+
+Outcome = Literal["success", "error", "action_required"]
+"""What the caller is told."""
+
+Effect = Literal["none", "completed", "unknown"]
+"""What the world may have seen. Never guessed: see the table in docs/effects.md."""
+
+Category = Literal[
+    "validation",
+    "permission",
+    "not_found",
+    "unavailable",
+    "conflict",
+    "transient",
+    "timeout",
+    "cancelled",
+    "internal",
+]
+
+DEFAULT_CODES: Final[Mapping[Category, str]] = {
+    "validation": "INVALID_ARGUMENTS",
+    "permission": "POLICY_DENIED",
+    "not_found": "NOT_FOUND",
+    "unavailable": "TOOL_UNAVAILABLE",
+    "conflict": "CONFLICT",
+    "transient": "TRANSIENT_ERROR",
+    "timeout": "TIMEOUT",
+    "cancelled": "CANCELLED",
+    "internal": "INTERNAL_ERROR",
+}
+"""The code of a `ToolFailure` that names only its category."""
+
+_PREFIX: Final = secrets.token_hex(4)
+_NUMBERS: Final = itertools.count(1)
+
+
+class CallDefect(msgspec.Struct, frozen=True):
+    """Why a model's tool call cannot be trusted to mean what it says. Such a call never runs.
+
+    Args:
+        code: ``MALFORMED_CALL`` (not a legal call) or ``TRUNCATED_CALL`` (the model was cut off).
+        message: What was wrong and where, in words for the model.
+        text: The offending text as it came, cut to a readable length.
+    """
+
+    code: Literal["MALFORMED_CALL", "TRUNCATED_CALL"]
+    message: str
+    text: str | None = None
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A request to run one tool.
+
+    Args:
+        name: A tool's name, or its full id.
+        arguments: The JSON object of arguments.
+        id: The caller's name for this call. An absent or empty one is minted.
+        defect: Set by the provider parsers on a call that was broken in transit; it is answered with an
+            error result in its place and never runs.
+    """
+
+    name: str
+    arguments: Mapping[str, object] = {}
+    id: str = ""
+    defect: CallDefect | None = None
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            force_setattr(self, "id", f"call-{_PREFIX}-{next(_NUMBERS)}")
+
+
+class TextContent(msgspec.Struct, frozen=True, tag="text"):
+    """Words for the model."""
+
+    text: str
+
+
+class JsonContent(msgspec.Struct, frozen=True, tag="json"):
+    """A structured value, as compact JSON text."""
+
+    json: str
+
+
+class ImageContent(msgspec.Struct, frozen=True, tag="image"):
+    """A picture. ``media_type`` is a MIME type such as ``image/png``."""
+
+    data: bytes
+    media_type: str
+
+
+class AudioContent(msgspec.Struct, frozen=True, tag="audio"):
+    """A sound. ``media_type`` is a MIME type such as ``audio/wav``."""
+
+    data: bytes
+    media_type: str
+
+
+class LinkContent(msgspec.Struct, frozen=True, tag="link"):
+    """A resource that is named, not included."""
+
+    uri: str
+    name: str = ""
+    media_type: str | None = None
+    description: str = ""
+
+
+Content = TextContent | JsonContent | ImageContent | AudioContent | LinkContent
+
+
+class ToolError(msgspec.Struct, frozen=True):
+    """Why a call did not succeed.
+
+    Args:
+        category: The kind, one of `Category`.
+        code: The precise reason; see the table in docs/outcomes.md.
+        message: Words that a model can act on.
+        retryable: Whether the same call may be sent again without doing its effect twice.
+        details: JSON-like facts, such as ``{"issues": [...]}`` for invalid arguments.
+    """
+
+    category: Category
+    code: str
+    message: str
+    retryable: bool = False
+    details: Mapping[str, object] | None = None
+
+
+class EffectRecord(msgspec.Struct, frozen=True):
+    """One window in which a tool changed the world.
+
+    Args:
+        label: What the tool called it.
+        target: What was changed, if the tool said.
+        state: ``open`` (the tool never closed it), ``completed``, ``nothing-happened`` (by the tool's word, or
+            never entered) or ``unknown`` (left by an exception).
+    """
+
+    label: str
+    target: str | None
+    state: Literal["open", "completed", "nothing-happened", "unknown"]
+
+
+class RequiredAction(msgspec.Struct, frozen=True):
+    """What somebody has to do before the call can go on."""
+
+    type: Literal["approval", "input", "resolution", "authorization"]
+    message: str
+    schema: Mapping[str, object] | None = None
+
+
+class ToolResult(msgspec.Struct, Generic[R], frozen=True):
+    """How one call ended: what the caller is told, and what the world may have seen.
+
+    Args:
+        execution_id: The execution in the supervisor's snapshots; empty when a tool was called directly.
+        call_id: The id of the `ToolCall`.
+        tool_name: The name of the tool that ran, or the name that was asked for.
+        outcome: ``success``, ``error`` or ``action_required``.
+        value: What the tool returned; None unless the outcome is ``success``.
+        content: The same for a model, never empty.
+        error: Set exactly when the outcome is ``error``.
+        action: Set exactly when the outcome is ``action_required``.
+        effect: What the world may have seen; not derived from the outcome.
+        effects: The effect windows, in the order of their opening.
+        chunks: What a stream had yielded when it failed; empty otherwise.
+        attempts: How often the body was entered (0: it never ran).
+        duration: Seconds from the start of the body to its outcome, 0 when it never ran.
+    """
+
+    execution_id: str
+    call_id: str
+    tool_name: str
+    outcome: Outcome
+    value: R | None = None
+    content: tuple[Content, ...] = ()
+    error: ToolError | None = None
+    action: RequiredAction | None = None
+    effect: Effect = "none"
+    effects: tuple[EffectRecord, ...] = ()
+    chunks: tuple[object, ...] = ()
+    attempts: int = 0
+    duration: float = 0.0
+
+    def unwrap(self) -> R:
+        """The value of a success.
+
+        Raises:
+            ToolExecutionError: The outcome is not ``success``; the error carries this result.
+        """
+        if self.outcome != "success":
+            raise ToolExecutionError(self)
+        return self.value  # type: ignore[return-value]  # a success has the value that its tool returned
+
+    @property
+    def text(self) -> str:
+        """All the words of the content, a blank line between blocks; pictures and sounds are named, not included."""
+        return "\n\n".join(_words(block) for block in self.content)
+
+
+def _words(block: Content) -> str:
+    match block:
+        case TextContent(text=text) | JsonContent(json=text):
+            return text
+        case ImageContent(data=data, media_type=media_type):
+            return f"[image {media_type}, {len(data)} bytes]"
+        case AudioContent(data=data, media_type=media_type):
+            return f"[audio {media_type}, {len(data)} bytes]"
+        case LinkContent(uri=uri, name=name, description=description):
+            return " ".join(part for part in (name, f"<{uri}>", description) if part)
+
+
+class ToolFailure(ArmoryError):
+    """Raised by a tool to say exactly what happened.
+
+    Args:
+        message: Words for the model.
+        category: The kind, one of `Category`.
+        code: The precise reason; by default that of the category.
+        retryable: Whether the call may be sent again. None leaves it to the rules; True never overrides an effect
+            that is ``unknown`` or ``completed``.
+        effect: What the world has seen, when the tool knows. None leaves it to the rules.
+        details: JSON-like facts for the result.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        category: Category = "internal",
+        code: str | None = None,
+        retryable: bool | None = None,
+        effect: Effect | None = None,
+        details: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(message)
+        if category not in DEFAULT_CODES:
+            raise ValueError(f"ToolFailure category {category!r} is not one of {', '.join(DEFAULT_CODES)}")
+        if effect not in (None, "none", "completed", "unknown"):
+            raise ValueError(f"ToolFailure effect {effect!r} is not one of none, completed, unknown")
+        self.message = message
+        self.category: Category = category
+        self.code = code or DEFAULT_CODES[category]
+        self.retryable = retryable
+        self.effect: Effect | None = effect
+        self.details = details
+
+
+class ToolExecutionError(ArmoryError):
+    """A result was unwrapped that is no success. ``result`` is the whole `ToolResult`."""
+
+    def __init__(self, result: ToolResult[object]) -> None:
+        if result.error is not None:
+            reason = f"{result.error.code}: {result.error.message}"
+        else:
+            reason = f"needs {result.action.type}" if result.action is not None else result.outcome
+        super().__init__(f"{result.tool_name}: {reason}")
+        self.result = result
+
+
+class BatchError(ArmoryError):
+    """A fail-fast batch was stopped by one of its calls.
+
+    Args:
+        index: The position of the call that failed first.
+        result: Its result.
+        results: All results in call order; those that never ran say ``NOT_STARTED``.
+    """
+
+    def __init__(self, index: int, result: ToolResult[object], results: Sequence[ToolResult[object]]) -> None:
+        reason = result.error.message if result.error is not None else result.outcome
+        super().__init__(f"call {index} ({result.tool_name}) failed: {reason}")
+        self.index = index
+        self.result = result
+        self.results = tuple(results)

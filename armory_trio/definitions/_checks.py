@@ -1,0 +1,125 @@
+"""What the parts of a declaration must look like. Each check answers the clean value or raises `DefinitionError`.
+
+The classes that use these checks name themselves as the subject. `named` puts the tool in their place, so that the
+person who reads the error sees which tool and which of its declarations was wrong.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from typing import Final, cast
+
+from ..errors import DefinitionError
+
+_SHOWN: Final = 60
+"""Characters of a wrong value that an error quotes: enough to recognise it, short enough for one line."""
+
+
+@contextmanager
+def named(subject: str, prefix: str = "") -> Generator[None]:
+    """Say *subject* in every `DefinitionError` of the block, with *prefix* before its field."""
+    try:
+        yield
+    except DefinitionError as error:
+        raise type(error)(subject, f"{prefix}{error.field}", error.reason) from error.__cause__
+
+
+def shown(value: object) -> str:
+    """*value* as an error quotes it."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def near(word: str, words: Iterable[str], count: int = 3) -> tuple[str, ...]:
+    """The *count* of *words* that look most like *word*, best first; none when nothing comes close.
+
+    Upper and lower case, and the separators of compound names, make no difference.
+    """
+    folded: dict[str, list[str]] = {}
+    for candidate in words:
+        folded.setdefault(_folded(candidate), []).append(candidate)
+    close = difflib.get_close_matches(_folded(word), folded, n=count, cutoff=0.6)
+    return tuple(candidate for key in close for candidate in folded[key])[:count]
+
+
+def _folded(word: str) -> str:
+    return word.casefold().translate(_SEPARATORS)
+
+
+_SEPARATORS: Final = str.maketrans(dict.fromkeys("_./ ", "-"))
+
+
+def one_of(subject: str, field: str, value: object, legal: Iterable[str]) -> None:
+    """Refuse *value* unless it is one of the words *legal*."""
+    words = tuple(legal)
+    if isinstance(value, str) and value in words:
+        return
+    hint = near(value, words, 1) if isinstance(value, str) else ()
+    meant = f" (did you mean {hint[0]!r}?)" if hint else ""
+    raise DefinitionError(subject, field, f"{shown(value)} is not one of {', '.join(words)}{meant}")
+
+
+def flag(subject: str, field: str, value: object) -> None:
+    """Refuse *value* unless it is True or False."""
+    if not isinstance(value, bool):
+        raise DefinitionError(subject, field, f"must be True or False, not {shown(value)}")
+
+
+def instance(subject: str, field: str, value: object, kind: type) -> None:
+    """Refuse *value* unless it is None or a *kind*."""
+    if value is not None and not isinstance(value, kind):
+        raise DefinitionError(subject, field, f"must be a {kind.__name__}, not {shown(value)}")
+
+
+def text(subject: str, field: str, value: object, *, blank: bool = True) -> None:
+    """Refuse *value* unless it is text; with ``blank=False`` also when nothing is in it."""
+    if not isinstance(value, str):
+        raise DefinitionError(subject, field, f"must be text, not {shown(value)}")
+    if not blank and not value.strip():
+        raise DefinitionError(subject, field, "is blank")
+
+
+def seconds(subject: str, field: str, value: object, *, zero: bool) -> float:
+    """Refuse *value* unless it is a finite number of seconds above zero, or from zero on with ``zero=True``."""
+    wanted = "a number of seconds from 0 on" if zero else "a number of seconds above 0, or None for no limit"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise DefinitionError(subject, field, f"must be {wanted}, not {shown(value)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number) or number < 0 or (number == 0 and not zero):
+        raise DefinitionError(subject, field, f"must be {wanted}, not {shown(value)}")
+    return number
+
+
+def count(subject: str, field: str, value: object) -> None:
+    """Refuse *value* unless it is a whole number from 1 on."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise DefinitionError(subject, field, f"must be a whole number from 1 on, not {shown(value)}")
+
+
+def members(subject: str, field: str, value: object, wanted: str) -> list[object]:
+    """What the list *value* holds. Text and mappings are no lists, though they can be iterated."""
+    found = _listed(value)
+    if found is None:
+        raise DefinitionError(subject, field, f"must be a list of {wanted}, not {shown(value)}")
+    return found
+
+
+def _listed(value: object) -> list[object] | None:
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        return list(cast("Iterable[object]", value))
+    return None
+
+
+def names(subject: str, field: str, value: object) -> tuple[str, ...]:
+    """A list of names without repetitions, in the order given. Each is trimmed, and none may be blank."""
+    found: dict[str, None] = {}
+    for index, name in enumerate(members(subject, field, value, "names, such as ('db',)")):
+        text(subject, f"{field}[{index}]", name, blank=False)
+        found[str(name).strip()] = None
+    return tuple(found)

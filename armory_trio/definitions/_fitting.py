@@ -1,0 +1,274 @@
+"""Reading a JSON value by its schema: which schemas speak about a place, and the harmless repairs that strictness allows.
+
+The repairs never change what a value means: ``3.0`` for an integer becomes ``3``, a null for an argument that may be
+left out but not be null is left out. The lenient ones do more, and only where a tool asked for them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import urllib.parse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, cast
+
+from ..errors import JsonError
+from ._canonical import parse_json
+
+Schema = Mapping[str, object]
+
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_DIGITS: Final = 4_000
+"""Digits of a number that leniency reads out of a string; Python itself refuses more than 4,300."""
+
+
+def json_type(value: object) -> str:
+    """The word of JSON Schema for the type of *value*; for a foreign object the name of its class."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "integer" if value.is_integer() else "number"
+        case str():
+            return "string"
+        case Mapping():
+            return "object"
+        case list() | tuple():
+            return "array"
+        case _:
+            return type(value).__name__
+
+
+# ── which schemas speak about a place ────────────────────────────────────────────────────────────────────────────────
+
+
+def speaking(root: Schema, schemas: Iterable[object]) -> list[Schema]:
+    """All schemas that may have a say where *schemas* stand: their references, branches and conditions, too."""
+    found: list[Schema] = []
+    waiting = list(schemas)
+    while waiting:
+        schema = waiting.pop(0)
+        if not isinstance(schema, Mapping) or any(schema is known for known in found):
+            continue
+        known_schema = cast("Schema", schema)
+        found.append(known_schema)
+        waiting.extend(_beside(root, known_schema))
+    return found
+
+
+def _beside(root: Schema, schema: Schema) -> Iterator[object]:
+    for word in ("$ref", "$dynamicRef"):
+        reference = schema.get(word)
+        if isinstance(reference, str):
+            yield target(root, reference)
+    for word in ("allOf", "anyOf", "oneOf"):
+        yield from _list(schema.get(word))
+    for word in ("if", "then", "else"):
+        yield schema.get(word)
+    yield from _mapping(schema.get("dependentSchemas")).values()
+
+
+def target(root: Schema, reference: str) -> object:
+    """What a reference inside the document *root* points at; None for other references, which are left alone."""
+    if reference == "#":
+        return root
+    if not reference.startswith("#/"):
+        return _anchored(root, reference.removeprefix("#")) if reference.startswith("#") else None
+    place: object = root
+    for step in reference[2:].split("/"):
+        key = _unescaped(step)
+        if key in _mapping(place):
+            place = _mapping(place)[key]
+        elif key.isdecimal() and int(key) < len(_list(place)):
+            place = _list(place)[int(key)]
+        else:
+            return None
+    return place
+
+
+def _unescaped(step: str) -> str:
+
+    return urllib.parse.unquote(step).replace("~1", "/").replace("~0", "~")
+
+
+def _anchored(value: object, anchor: str) -> object:
+    if isinstance(value, Mapping):
+        schema = cast("Schema", value)
+        if anchor in (schema.get("$anchor"), schema.get("$dynamicAnchor")):
+            return schema
+        members: Iterable[object] = schema.values()
+    else:
+        members = _list(value)
+    return next((found for member in members if (found := _anchored(member, anchor)) is not None), None)
+
+
+def below(root: Schema, schemas: Sequence[Schema], step: str | int) -> list[Schema]:
+    """The schemas that speak about the member *step* of a value about which *schemas* speak."""
+    return speaking(root, (inner for schema in schemas for inner in _inner(schema, step)))
+
+
+def _inner(schema: Schema, step: str | int) -> Iterator[object]:
+    if isinstance(step, int):
+        first = _list(schema.get("prefixItems"))
+        yield first[step] if step < len(first) else schema.get("items")
+        yield schema.get("contains")
+        return
+    named = _mapping(schema.get("properties"))
+    yield named.get(step)
+    patterns = [inner for pattern, inner in _mapping(schema.get("patternProperties")).items() if _fits(pattern, step)]
+    yield from patterns
+    if step not in named and not patterns:
+        yield schema.get("additionalProperties")
+        yield schema.get("unevaluatedProperties")
+
+
+def _fits(pattern: str, key: str) -> bool:
+    try:
+        return re.search(pattern, key) is not None
+    except re.error:  # legal in JSON Schema's dialect, but not in Python's: the validator itself decides
+        return False
+
+
+def at(root: Schema, path: Sequence[str | int]) -> list[Schema]:
+    """The schemas that speak about the place *path* of a value of *root*."""
+    schemas = speaking(root, [root])
+    for step in path:
+        schemas = below(root, schemas, step)
+    return schemas
+
+
+def takes_null(root: Schema, schema: object, depth: int = 0) -> bool:
+    """Whether null may be legal by *schema*. True when in doubt."""
+    if not isinstance(schema, Mapping) or depth > 16:
+        return schema is not False
+    known = cast("Schema", schema)
+    if not _own_words_take_null(known):
+        return False
+    reference = known.get("$ref")
+    if isinstance(reference, str) and not takes_null(root, target(root, reference), depth + 1):
+        return False
+    if not all(takes_null(root, branch, depth + 1) for branch in _list(known.get("allOf"))):
+        return False
+    return all(
+        not branches or any(takes_null(root, branch, depth + 1) for branch in branches)
+        for branches in (_list(known.get("anyOf")), _list(known.get("oneOf")))
+    )
+
+
+def _own_words_take_null(schema: Schema) -> bool:
+    types = schema.get("type")
+    if types is not None and types != "null" and "null" not in _list(types):
+        return False
+    if "enum" in schema and None not in _list(schema["enum"]):
+        return False
+    return schema.get("const") is None
+
+
+# ── the repairs ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def fitted(root: Schema, value: object, *, lenient: bool) -> object:
+    """A copy of the detached JSON *value* with every repair that its schema *root* allows."""
+    return _fitted(root, speaking(root, [root]), value, lenient=lenient)
+
+
+def _fitted(root: Schema, schemas: Sequence[Schema], value: object, *, lenient: bool) -> object:
+    if lenient:
+        value = _loosened(schemas, value)
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and _whole(schemas, value) else value
+    if isinstance(value, list):
+        members = cast("list[object]", value)
+        return [
+            _fitted(root, below(root, schemas, index), member, lenient=lenient) for index, member in enumerate(members)
+        ]
+    if isinstance(value, dict):
+        return _fitted_object(root, schemas, cast("dict[str, object]", value), lenient=lenient)
+    return value
+
+
+def _fitted_object(
+    root: Schema, schemas: Sequence[Schema], value: dict[str, object], *, lenient: bool
+) -> dict[str, object]:
+    required = {name for schema in schemas for name in _list(schema.get("required"))}
+    copy: dict[str, object] = {}
+    for key, member in value.items():
+        inner = below(root, schemas, key)
+        if member is None and key not in required and _refuses_null(root, schemas, key):
+            continue
+        copy[key] = _fitted(root, inner, member, lenient=lenient)
+    return copy
+
+
+def _refuses_null(root: Schema, schemas: Sequence[Schema], key: str) -> bool:
+    """Whether *key* is declared, and null is legal for it by none of its declarations."""
+    declared = [properties[key] for schema in schemas if key in (properties := _mapping(schema.get("properties")))]
+    return bool(declared) and not any(takes_null(root, schema) for schema in declared)
+
+
+def _whole(schemas: Sequence[Schema], value: float) -> bool:
+    """Whether one of *schemas* wants an integer here."""
+    for schema in schemas:
+        choices = [*_list(schema.get("enum")), schema.get("const")]
+        if "integer" in _types(schema):
+            return True
+        if any(isinstance(choice, int) and not isinstance(choice, bool) and choice == value for choice in choices):
+            return True
+    return False
+
+
+def _loosened(schemas: Sequence[Schema], value: object) -> object:
+    """*value*, or what a lenient tool takes it for where its own type is not allowed."""
+    wanted = {word for schema in schemas for word in _types(schema)}
+    if not wanted or json_type(value) in wanted:
+        return value
+    if value in (0, 1) and "boolean" in wanted and not wanted & {"integer", "number"}:
+        return bool(value)
+    return _read(value, wanted) if isinstance(value, str) else value
+
+
+def _read(text: str, wanted: set[str]) -> object:
+    stripped = text.strip()
+    if "boolean" in wanted and stripped.lower() in ("true", "false"):
+        return stripped.lower() == "true"
+    if wanted & {"integer", "number"} and len(stripped) <= _DIGITS and _NUMBER.fullmatch(stripped):
+        number = json.loads(stripped)
+        return text if isinstance(number, float) and not math.isfinite(number) else number
+    if wanted & {"array", "object"} and stripped[:1] in ("[", "{"):
+        return _read_container(text, wanted)
+    return text
+
+
+def _read_container(text: str, wanted: set[str]) -> object:
+    try:
+        value = parse_json(text)
+    except JsonError:
+        return text
+    return value if json_type(value) in wanted else text
+
+
+def _types(schema: Schema) -> tuple[str, ...]:
+    types = schema.get("type")
+    return (types,) if isinstance(types, str) else tuple(str(word) for word in _list(types))
+
+
+def _list(value: object) -> Sequence[object]:
+    return cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+
+
+def holds_float(value: object) -> bool:
+    """Whether a float stands anywhere in the plain JSON *value*."""
+    if isinstance(value, dict):
+        return any(holds_float(member) for member in cast("dict[str, object]", value).values())
+    if isinstance(value, list):
+        return any(holds_float(member) for member in cast("list[object]", value))
+    return isinstance(value, float)

@@ -1,0 +1,159 @@
+"""What sort of function a tool was made of: its kind, its name, where it came from."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Final, cast
+
+from ..errors import DefinitionError
+from ._checks import shown
+from ._options import Kind
+
+_POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_RECEIVERS: Final = ("self", "cls")
+
+
+def layers(function: object) -> Iterator[object]:
+    """*function* and what it is wrapped around: partials, bound methods, objects with ``__call__``, ``wraps``."""
+    seen: set[int] = set()
+    while function is not None and id(function) not in seen:
+        seen.add(id(function))
+        yield function
+        function = _beneath(function)
+
+
+def _beneath(function: object) -> object | None:
+    if isinstance(function, functools.partial):
+        return cast("functools.partial[object]", function).func
+    if inspect.ismethod(function):
+        return function.__func__
+    wrapped: object = getattr(function, "__wrapped__", None)
+    if wrapped is not None or inspect.isroutine(function) or isinstance(function, type):
+        return wrapped
+    return cast("object", getattr(type(function), "__call__", None))  # noqa: B004  # the method itself is wanted
+
+
+def kind_of(function: object) -> Kind:
+    """How *function* does its work, seen through whatever is wrapped around it.
+
+    A function of which only the call shows that it answers an awaitable, such as a lambda, counts as ``def``.
+    """
+    for layer in layers(function):
+        if inspect.iscoroutinefunction(layer):
+            return "async"
+        if inspect.isasyncgenfunction(layer):
+            return "async-generator"
+        if inspect.isgeneratorfunction(layer):
+            return "generator"
+    return "def"
+
+
+def awaiting(function: Callable[..., object]) -> Callable[..., object]:
+    """*function* itself if Python sees that it is async, else an async function around it.
+
+    So that a decorator which only passes on the coroutine of the function that it wraps is awaited like that
+    function, and one which answers a plain value is, too.
+    """
+    method: object = getattr(function, "__call__", None)  # noqa: B004  # the method itself is looked at
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(method):
+        return function
+
+    @functools.wraps(function)
+    async def call(*args: object, **named: object) -> object:
+        value = function(*args, **named)
+        return await value if inspect.isawaitable(value) else value
+
+    return call
+
+
+def name_of(function: object) -> str | None:
+    """The name that *function* was written with. None for a lambda, which has none."""
+    for layer in layers(function):
+        name: object = getattr(layer, "__name__", None)
+        if name is None and not isinstance(layer, functools.partial):
+            return type(layer).__name__
+        if isinstance(name, str):
+            return None if name == "<lambda>" else name
+    return None
+
+
+def docstring_of(function: object) -> str | None:
+    """The docstring that *function* was written with: for an object with ``__call__``, that of the method first."""
+    of_class: str | None = None
+    for layer in layers(function):
+        if inspect.isroutine(layer):
+            if layer.__doc__:
+                return layer.__doc__
+        elif isinstance(layer, type):
+            return layer.__doc__
+        elif not isinstance(layer, functools.partial):
+            of_class = of_class or type(layer).__doc__
+    return of_class
+
+
+def origin_of(function: object) -> str:
+    """Where *function* was written, as ``module:qualname``."""
+    for layer in layers(function):
+        qualname: object = getattr(layer, "__qualname__", None)
+        if isinstance(qualname, str):
+            return f"{getattr(layer, '__module__', None) or '?'}:{qualname}"
+        if not isinstance(layer, functools.partial):
+            return f"{type(layer).__module__}:{type(layer).__qualname__}"
+    return shown(function)
+
+
+def surrounding_names(thing: object) -> dict[str, object]:
+    """What an annotation in *thing*, a function or a class, may name because it was defined inside a function.
+
+    That is the locals of that function, as long as it is still running: so while a decorator is applied. Whatever
+    the thing itself refers to stands in its closure anyway.
+    """
+    written = [layer for layer in layers(thing) if inspect.isfunction(layer) or isinstance(layer, type)]
+    if not written:
+        return {}
+    outer, inside, _ = written[-1].__qualname__.rpartition(".<locals>.")
+    frame = inspect.currentframe() if inside else None
+    while frame is not None:
+        if frame.f_code.co_qualname == outer and frame.f_globals.get("__name__") == written[-1].__module__:
+            return dict(frame.f_locals)
+        frame = frame.f_back
+    return {}
+
+
+def positional_names(function: Callable[..., object], hidden: str | None) -> tuple[str, ...]:
+    """The parameters that may be given by position, in order, without the one called *hidden*."""
+    parameters = inspect.signature(function).parameters.values()
+    return tuple(p.name for p in parameters if p.kind in _POSITIONAL and p.name != hidden)
+
+
+def require_callable(field: str, function: object) -> None:
+    """Refuse what cannot be called, and a method that has no object yet.
+
+    Raises:
+        DefinitionError: *function* is one of these.
+    """
+    holder = _holder(function)
+    if holder is not None:
+        name = name_of(function) or "method"
+        advice = f"is a method without its object; leave it undecorated and use tool({holder}.{name})"
+        raise DefinitionError(f"tool {name!r}", field, advice)
+    if not callable(function):
+        raise DefinitionError("tool", field, f"must be a function, not {shown(function)}")
+
+
+def _holder(function: object) -> str | None:
+    """What *function* has to be taken from before it can be called; None if it is complete.
+
+    A function counts as a method when it stands in a class body and its first parameter is ``self`` or ``cls``,
+    unannotated.
+    """
+    outer, _, _ = str(getattr(function, "__qualname__", "")).rpartition(".")
+    if isinstance(function, classmethod):
+        return outer.rpartition(".")[2] or "Class"
+    if not inspect.isfunction(function) or not outer or outer.endswith("<locals>"):
+        return None
+    first = next(iter(inspect.signature(function).parameters.values()), None)
+    unbound = first is not None and first.name in _RECEIVERS and first.annotation is inspect.Parameter.empty
+    return "instance" if unbound else None

@@ -1,0 +1,63 @@
+"""How a tool is named: namespace, name and version."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Final
+from urllib.parse import quote, unquote
+
+import attrs
+
+from ..errors import DefinitionError
+
+DEFAULT_NAMESPACE: Final = "default"
+_UNRESERVED: Final = "-_.!~*'()"
+"""What percent-encoding of a URI component leaves alone beside letters and digits."""
+
+
+def _trimmed(value: str) -> str:
+    return value.strip()
+
+
+@attrs.frozen(order=True)
+class ToolId:
+    """The identity of a tool, written ``namespace:name`` or ``namespace:name@version``.
+
+    Each part is percent-encoded in the written form, so any text is a legal name. Surrounding white space is
+    trimmed; a blank namespace is ``default``, a blank version is none.
+
+    Raises:
+        DefinitionError: The name is blank.
+    """
+
+    name: str = attrs.field(converter=_trimmed)
+    namespace: str = attrs.field(default=DEFAULT_NAMESPACE, converter=lambda text: text.strip() or DEFAULT_NAMESPACE)
+    version: str | None = attrs.field(default=None, converter=lambda text: (text or "").strip() or None)
+
+    def __attrs_post_init__(self) -> None:
+        if not self.name:
+            raise DefinitionError("tool", "name", "is blank; give the tool a name")
+
+    @cached_property
+    def text(self) -> str:
+        """The written form."""
+        written = f"{quote(self.namespace, safe=_UNRESERVED)}:{quote(self.name, safe=_UNRESERVED)}"
+        return written if self.version is None else f"{written}@{quote(self.version, safe=_UNRESERVED)}"
+
+    def __str__(self) -> str:
+        return self.text
+
+    @classmethod
+    def parse(cls, text: str) -> ToolId:
+        """Read the written form. Text without a colon is a name in the namespace ``default``.
+
+        Raises:
+            DefinitionError: *text* is blank, or its name is.
+        """
+        if not text.strip():
+            raise DefinitionError("tool", "id", "is blank; write namespace:name or namespace:name@version")
+        namespace, colon, rest = text.partition(":")
+        if not colon:
+            namespace, rest = "", text
+        name, _, version = rest.partition("@")
+        return cls(unquote(name), unquote(namespace), unquote(version))

@@ -1,0 +1,215 @@
+"""Turning what validators say into issues that a model can act on.
+
+Values are named by type and never quoted, numbers excepted: arguments may hold secrets, and issues travel to logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, cast
+
+import msgspec
+
+from ..errors import JsonError
+from ._arguments import ArgumentIssue, path_text
+from ._checks import near
+from ._fitting import Schema, at, json_type, target
+
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError as SchemaError
+
+MOST: Final = 50
+"""Issues that one refusal lists."""
+_LONGEST_KEY: Final = 80
+"""Characters of an unknown name that an issue shows."""
+_SHOWN_KEYS: Final = 12
+"""Known names that an issue lists when none comes near."""
+
+
+def schema_issues(root: Schema, errors: Iterable[SchemaError]) -> list[ArgumentIssue]:
+    """What the validator of *root* found, each place and each word once, up to `MOST`."""
+    issues: dict[ArgumentIssue, None] = {}
+    leftover: dict[ArgumentIssue, None] = {}
+    for error in errors:
+        if len(issues) >= MOST:
+            break
+        (leftover if error.kind.name == "unevaluatedProperties" else issues).update(
+            dict.fromkeys(_from_error(root, error))
+        )
+    # Where an alternative failed, all its members count as unevaluated: those are news only when nothing else is.
+    unknown = [issue for issue in leftover if not issues or issue.message.find("not a known argument") > 0]
+    return [*issues, *unknown][:MOST]
+
+
+def _from_error(root: Schema, error: SchemaError) -> list[ArgumentIssue]:
+    path = tuple(error.instance_path)
+    kind = error.kind
+    match kind.name:
+        case "additionalProperties" | "unevaluatedProperties":
+            unexpected = cast("list[str]", getattr(kind, "unexpected", []))
+            return [_unknown(root, path, name) for name in unexpected[:MOST]]
+        case "required":
+            return [missing_issue((*path, str(getattr(kind, "property", ""))))]
+        case "anyOf" | "oneOf":
+            return _from_union(root, error)
+        case "type":
+            wanted = cast("Sequence[str]", getattr(kind, "types", ()))
+            return [_issue(path, "type", f"expected {_or(wanted)}, got {json_type(error.instance)}")]
+        case "enum" | "const":
+            return [_issue(path, "choice", f"expected {_choices(kind)}, got {_brief(error.instance)}")]
+        case "format":
+            return [_issue(path, "format", f"is not a legal {getattr(kind, 'format', 'value')}")]
+        case "falseSchema":
+            return [_issue(path, "unknown", "is not allowed here")]
+        case "propertyNames":
+            return _from_name(path, cast("SchemaError", getattr(kind, "error")))  # noqa: B009  # each kind has its own fields
+        case _:
+            return [_issue(path, "constraint", _limit(kind.name, kind.value, error.instance))]
+
+
+def _unknown(root: Schema, path: Sequence[str | int], name: str) -> ArgumentIssue:
+    known = sorted({key for schema in at(root, path) for key in _properties(schema)})
+    shown = name if len(name) <= _LONGEST_KEY else f"{name[:_LONGEST_KEY]}..."
+    place = path_text((*path, shown))
+    if name in known:
+        return ArgumentIssue(place, "unknown", f"`{place}` does not go together with the other arguments")
+    hint = near(name, known, 1) if len(name) <= _LONGEST_KEY else ()
+    if hint:
+        words = f"did you mean `{hint[0]}`?"
+    elif known:
+        more = ", ..." if len(known) > _SHOWN_KEYS else ""
+        words = f"known here: {', '.join(known[:_SHOWN_KEYS])}{more}"
+    else:
+        words = "none is known here"
+    return ArgumentIssue(place, "unknown", f"`{place}` is not a known argument; {words}")
+
+
+def missing_issue(path: Sequence[str | int]) -> ArgumentIssue:
+    """The issue of a required argument that is not there."""
+    place = path_text(path)
+    return ArgumentIssue(place, "missing", f"`{place}` is required and missing")
+
+
+def _from_name(path: Sequence[str | int], error: SchemaError) -> list[ArgumentIssue]:
+    """The issue of a member of a free-form object whose name is not as it must be."""
+    words = f"is no legal name here: {_limit(error.kind.name, error.kind.value, error.instance)}"
+    if error.kind.name in ("enum", "const"):
+        words = f"is no legal name here: expected {_choices(error.kind)}"
+    return [_issue((*path, str(error.instance)), "unknown", words)]
+
+
+def _from_union(root: Schema, error: SchemaError) -> list[ArgumentIssue]:
+    """The errors of the branch that was most likely meant; the list of branches when there is none."""
+    path = tuple(error.instance_path)
+    branches = cast("list[list[SchemaError]]", getattr(error.kind, "context", []))
+    meant = [branch for branch in branches if branch and not any(_at_root(inner, path) for inner in branch)]
+    if error.kind.name == "oneOf" and any(not branch for branch in branches):
+        return [_issue(path, "choice", "fits several of the alternatives where exactly one must fit")]
+    if meant:
+        best = min(meant, key=len)
+        return [issue for inner in best for issue in _from_error(root, inner)]
+    shapes = [_described(root, branch) for branch in _branches(root, error)]
+    wanted = _or(list(dict.fromkeys(shapes))) if shapes else "one of the alternatives"
+    return [_issue(path, "type", f"expected {wanted}, got {json_type(error.instance)}")]
+
+
+def _at_root(error: SchemaError, path: Sequence[str | int]) -> bool:
+    """Whether the branch is out of the question: already the type, or the mark that tells branches apart, is wrong."""
+    inner = tuple(error.instance_path)
+    if inner == path:
+        return error.kind.name in ("type", "enum", "const", "falseSchema")
+    return error.kind.name == "const" and len(inner) == len(path) + 1
+
+
+def _branches(root: Schema, error: SchemaError) -> Sequence[object]:
+    for schema in at(root, tuple(error.instance_path)):
+        found = schema.get(error.kind.name)
+        if isinstance(found, list | tuple):
+            return cast("Sequence[object]", found)
+    return ()
+
+
+def _described(root: Schema, schema: object) -> str:
+    """A schema in a word or two: ``array of string``, ``Point``, ``"a" or "b"``."""
+    if not isinstance(schema, Mapping):
+        return "value"
+    known = cast("Schema", schema)
+    reference = known.get("$ref")
+    if isinstance(reference, str):
+        inner = target(root, reference)
+        title = cast("Schema", inner).get("title") if isinstance(inner, Mapping) else None
+        return str(title or reference.rpartition("/")[2])
+    if "const" in known:
+        return msgspec.json.encode(known["const"]).decode()
+    choices, types = known.get("enum"), known.get("type", "value")
+    if isinstance(choices, list | tuple):
+        return _or([msgspec.json.encode(choice).decode() for choice in cast("Sequence[object]", choices)])
+    word = _or(cast("Sequence[str]", types)) if isinstance(types, list | tuple) else str(types)
+    if word == "array" and isinstance(known.get("items"), Mapping):
+        return f"array of {_described(root, known['items'])}"
+    return f"{word} ({known['format']})" if "format" in known else word
+
+
+def _choices(kind: object) -> str:
+    options = getattr(kind, "options", None)
+    values = cast("list[object]", options) if options is not None else [getattr(kind, "expected_value", None)]
+    return _or([msgspec.json.encode(value).decode() for value in values])
+
+
+def _limit(word: str, limit: object, value: object) -> str:
+    match word:
+        case "minimum":
+            return f"expected at least {limit}, got {_brief(value)}"
+        case "maximum":
+            return f"expected at most {limit}, got {_brief(value)}"
+        case "exclusiveMinimum":
+            return f"expected more than {limit}, got {_brief(value)}"
+        case "exclusiveMaximum":
+            return f"expected less than {limit}, got {_brief(value)}"
+        case "multipleOf":
+            return f"expected a multiple of {limit}, got {_brief(value)}"
+        case "minLength" | "maxLength":
+            side = "at least" if word == "minLength" else "at most"
+            return f"expected {side} {limit} characters, got {len(str(value))}"
+        case "minItems" | "maxItems" | "minProperties" | "maxProperties":
+            side = "at least" if word.startswith("min") else "at most"
+            return f"expected {side} {limit} members, got {len(cast('Sequence[object]', value))}"
+        case "uniqueItems":
+            return "expected members that differ, but some are equal"
+        case "pattern":
+            return f"does not match the pattern {limit}"
+        case _:
+            return f"does not fit {word}"
+
+
+def _brief(value: object) -> str:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else json_type(value)
+
+
+def _or(words: Sequence[str]) -> str:
+    return " or ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else "".join(words)
+
+
+def _issue(path: Sequence[str | int], code: str, words: str) -> ArgumentIssue:
+    place = path_text(path)
+    return ArgumentIssue(place, code, f"`{place}`: {words}" if place else f"the arguments: {words}")
+
+
+def _properties(schema: Schema) -> Mapping[str, object]:
+    found = schema.get("properties")
+    return cast("Mapping[str, object]", found) if isinstance(found, Mapping) else {}
+
+
+FOREIGN: Final = ("non-index-array-property", "non-plain-object", "unsupported-type")
+"""What `JsonError` says of Python objects that host code may pass, such as dates."""
+
+
+def not_json(fault: JsonError) -> ArgumentIssue:
+    """The issue of a value that no JSON text could have carried."""
+    place = path_text(fault.path)
+    return ArgumentIssue(place, "not-json", f"`{place}`: {fault.detail}" if place else f"the arguments: {fault.detail}")
+
+
+def not_an_object(arguments: object) -> ArgumentIssue:
+    """The issue of arguments that are no object at all."""
+    return ArgumentIssue("", "type", f"the arguments: expected object, got {json_type(arguments)}")

@@ -1,0 +1,271 @@
+"""Contracts from a JSON Schema, and from a caller's own pair of schema and validator."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, cast
+
+import msgspec
+from attrs import frozen
+
+from ..errors import DefinitionError, JsonError
+from ._arguments import ArgumentIssue, InputContract, InvalidArguments, Invoker
+from ._calling import single_caller
+from ._canonical import freeze_json, thaw_json
+from ._compiled import compile_schema
+from ._fitting import Schema, fitted, holds_float, target
+from ._issues import not_an_object, not_json, schema_issues
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Validator
+
+_COMBINING: Final = ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas")
+_DOCUMENT: Final = ("$schema", "$id", "$anchor", "$defs", "definitions")
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+PairValidator = Callable[[Mapping[str, object]], object]
+"""Answers ``{"valid": True}``, ``{"valid": False, "issues": [{"path": ..., "code": ...}]}``, True or False."""
+
+
+def contract_from_schema(
+    schema: Mapping[str, object] | None, *, subject: str = "input", lenient: bool = False
+) -> InputContract:
+    """A contract that is a JSON Schema, of the draft that its ``$schema`` names and else 2020-12.
+
+    None and ``{}`` mean no arguments. A root that says nothing about additional members is closed, also over ``$ref``
+    and alternatives; objects inside are as open as they say. The standard formats are checked. Missing arguments are
+    filled in from the defaults of the root's properties, where these are legal. Validated arguments are a dict.
+
+    Args:
+        schema: The schema of an object. It is copied.
+        subject: What is being defined, for errors: ``tool 'add'``.
+        lenient: Take numbers, booleans and containers also as strings.
+
+    Raises:
+        DefinitionError: It is no legal schema, not about an object, or refers to another document.
+    """
+    root = _copied(schema if schema is not None else {}, subject)
+    _require_object(root, subject)
+    _close(root, subject)
+    validator = compile_schema(root, subject, formats=True)
+    frozen_schema = cast("Mapping[str, object]", freeze_json(root))
+    return SchemaContract(frozen_schema, validator, _legal_defaults(root, subject), lenient)
+
+
+def _copied(schema: object, subject: str) -> dict[str, object]:
+    try:
+        copied = thaw_json(schema)
+    except JsonError as error:
+        raise DefinitionError(subject, "input schema", str(error)) from error
+    if not isinstance(copied, dict):
+        raise DefinitionError(subject, "input schema", f"must be an object of keywords, not {type(schema).__name__}")
+    return cast("dict[str, object]", copied)
+
+
+# ── the root ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _require_object(root: dict[str, object], subject: str) -> None:
+    """Refuse a root that is about something else than an object; say ``object`` where it says nothing."""
+    foreign = _foreign_type(root, root, 0)
+    if foreign is not None:
+        reason = f"the arguments of a call are an object, but this is about {foreign}; wrap it in a property"
+        raise DefinitionError(subject, "input schema", reason)
+    if not any(word in root for word in ("$ref", "$dynamicRef")) or _DIALECT in str(root.get("$schema", _DIALECT)):
+        root["type"] = "object"
+
+
+def _foreign_type(root: Schema, schema: object, depth: int) -> str | None:
+    """The type that *schema* asks for instead of an object, or None."""
+    if not isinstance(schema, Mapping) or depth > 16:
+        return None
+    known = cast("Schema", schema)
+    types = known.get("type", "object")
+    if types != "object" and not (isinstance(types, list) and "object" in types):
+        return msgspec.json.encode(types).decode()
+    inner = [*_branches(known, "allOf"), *_branches(known, "anyOf"), *_branches(known, "oneOf")]
+    reference = known.get("$ref")
+    if isinstance(reference, str):
+        inner.append(target(root, reference))
+    return next((found for branch in inner if (found := _foreign_type(root, branch, depth + 1)) is not None), None)
+
+
+def _branches(schema: Schema, word: str) -> list[object]:
+    found = schema.get(word)
+    return cast("list[object]", found) if isinstance(found, list) else []
+
+
+def _close(root: dict[str, object], subject: str) -> None:
+    if "additionalProperties" in root or "unevaluatedProperties" in root:
+        return
+    if not any(word in root for word in _COMBINING):
+        root.setdefault("properties", {})
+        root["additionalProperties"] = False
+        return
+    if _says_itself(root, root, 0):
+        return
+    if str(root.get("$schema", _DIALECT)).rstrip("#") != _DIALECT:
+        reason = "a root that combines schemas can only be closed in draft 2020-12; say additionalProperties yourself"
+        raise DefinitionError(subject, "input schema", reason)
+    root["unevaluatedProperties"] = False
+
+
+def _says_itself(root: Schema, schema: Schema, depth: int) -> bool:
+    """Whether what the root refers to, or each of its alternatives, says itself how open it is."""
+    if "additionalProperties" in schema or "unevaluatedProperties" in schema:
+        return True
+    reference = schema.get("$ref")
+    if isinstance(reference, str) and depth < 16:
+        inner = target(root, reference)
+        return isinstance(inner, Mapping) and _says_itself(root, cast("Schema", inner), depth + 1)
+    branches = [*_branches(schema, "anyOf"), *_branches(schema, "oneOf")]
+    return bool(branches) and all(
+        isinstance(branch, Mapping) and _says_itself(root, cast("Schema", branch), depth + 1) for branch in branches
+    )
+
+
+def _legal_defaults(root: dict[str, object], subject: str) -> dict[str, object]:
+    """The defaults of the root's own properties, as far as they fit these properties."""
+    found: dict[str, object] = {}
+    for name, schema in _properties(root).items():
+        if isinstance(schema, Mapping) and "default" in schema:
+            default = cast("Mapping[str, object]", schema)["default"]
+            alone = {key: value for key, value in root.items() if key in _DOCUMENT}
+            alone["properties"] = {name: schema}
+            if compile_schema(alone, subject, formats=True).is_valid({name: default}):
+                found[name] = default
+    return found
+
+
+def _properties(schema: Schema) -> Mapping[str, object]:
+    found = schema.get("properties")
+    return cast("Mapping[str, object]", found) if isinstance(found, Mapping) else {}
+
+
+@frozen(eq=False)
+class SchemaContract(InputContract):
+    """A JSON Schema; validated arguments are a dict, the function's only argument beside the context."""
+
+    _validator: Validator
+    _defaults: Mapping[str, object]
+    _lenient: bool = False
+
+    def validate(self, arguments: Mapping[str, object]) -> object:
+        plain = self._plain(arguments)
+        if not self._is_valid(plain):
+            plain = cast("dict[str, object]", fitted(self.schema, plain, lenient=self._lenient))
+            if not self._is_valid(plain):
+                raise InvalidArguments(schema_issues(self.schema, self._validator.iter_errors(plain)))
+        elif holds_float(plain):
+            plain = cast("dict[str, object]", fitted(self.schema, plain, lenient=False))
+        return self._filled(plain)
+
+    def _plain(self, arguments: object) -> dict[str, object]:
+        if not isinstance(arguments, Mapping):
+            raise InvalidArguments([not_an_object(arguments)])
+        try:
+            return cast("dict[str, object]", thaw_json(cast("object", arguments)))
+        except JsonError as fault:
+            raise InvalidArguments([not_json(fault)]) from None
+
+    def _is_valid(self, plain: dict[str, object]) -> bool:
+        try:
+            return self._validator.is_valid(plain)
+        except ValueError as error:  # text with half a character in it, or nesting that the validator does not follow
+            issue = ArgumentIssue("", "not-json", f"the arguments can't be checked: {error}")
+            raise InvalidArguments([issue]) from None
+
+    def _filled(self, plain: dict[str, object]) -> dict[str, object]:
+        missing = {name: copy.deepcopy(value) for name, value in self._defaults.items() if name not in plain}
+        if not missing:
+            return plain
+        whole = {**plain, **missing}
+        return whole if self._is_valid(whole) else plain
+
+    def named(self, validated: object) -> dict[str, object]:
+        return dict(cast("Mapping[str, object]", validated))
+
+    def dump(self, validated: object) -> dict[str, object]:
+        return cast("dict[str, object]", thaw_json(validated))
+
+    def caller(self, function: Callable[..., object], context_parameter: str | None = None) -> Invoker:
+        return single_caller(function, context_parameter or self.context_parameter)
+
+
+# ── the pair ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def contract_from_pair(
+    schema: Mapping[str, object], validate: PairValidator, *, subject: str = "input"
+) -> InputContract:
+    """A contract that is the caller's own: *schema* is shown as it is, *validate* decides.
+
+    Nobody checks that the two agree. *validate* gets a frozen copy of the arguments, so that it can't change what will
+    run; the same copy is the function's argument. What it raises passes through.
+
+    Args:
+        schema: The schema of an object. It is copied and frozen.
+        validate: See `PairValidator`; called without a receiver, and never awaited.
+        subject: What is being defined, for errors: ``tool 'add'``.
+
+    Raises:
+        DefinitionError: *schema* is no JSON object, or *validate* is no plain function.
+    """
+    copied = _copied(schema, subject)
+    if not callable(validate):
+        raise DefinitionError(subject, "input.validate", f"must be a function, not {type(validate).__name__}")
+    if inspect.iscoroutinefunction(validate):
+        raise DefinitionError(
+            subject, "input.validate", "must be a plain function: arguments are checked without waiting"
+        )
+    return PairContract(cast("Mapping[str, object]", freeze_json(copied)), validate)
+
+
+@frozen(eq=False)
+class PairContract(InputContract):
+    """A schema to show and a function that decides; validated arguments are deeply frozen."""
+
+    _decide: PairValidator
+
+    def validate(self, arguments: Mapping[str, object]) -> object:
+        try:
+            detached = freeze_json(arguments)
+        except JsonError as fault:
+            raise InvalidArguments([not_json(fault)]) from None
+        if not isinstance(detached, Mapping):
+            raise InvalidArguments([not_an_object(detached)])
+        answer = self._decide(cast("Mapping[str, object]", detached))
+        details = cast("Mapping[str, object]", answer) if isinstance(answer, Mapping) else {"valid": answer}
+        if details.get("valid") is True:
+            return cast("object", detached)
+        raise InvalidArguments(_pair_issues(details))
+
+    def named(self, validated: object) -> dict[str, object]:
+        return dict(cast("Mapping[str, object]", validated))
+
+    def dump(self, validated: object) -> dict[str, object]:
+        return cast("dict[str, object]", thaw_json(validated))
+
+    def caller(self, function: Callable[..., object], context_parameter: str | None = None) -> Invoker:
+        return single_caller(function, context_parameter or self.context_parameter)
+
+
+def _pair_issues(answer: Mapping[str, object]) -> list[ArgumentIssue]:
+    verdict, found = answer.get("valid"), answer.get("issues")
+    if inspect.iscoroutine(verdict):
+        verdict.close()
+    if verdict is not False:
+        wanted = "must answer True, False or a mapping whose 'valid' is one of these"
+        return [ArgumentIssue("", "invalid", f"the arguments were refused: their validator {wanted}")]
+    given = cast("Sequence[object]", found) if isinstance(found, list | tuple) else ()
+    issues = [_pair_issue(cast("Mapping[str, object]", issue)) for issue in given if isinstance(issue, Mapping)]
+    return issues or [ArgumentIssue("", "invalid", "the arguments were refused")]
+
+
+def _pair_issue(issue: Mapping[str, object]) -> ArgumentIssue:
+    path, code = str(issue.get("path", "")), str(issue.get("code", "invalid"))
+    words = issue.get("message", issue.get("safeMessage", issue.get("safe_message")))
+    place = f"`{path}`" if path else "the arguments"
+    return ArgumentIssue(path, code, str(words) if words is not None else f"{place}: {code}")

@@ -1,0 +1,167 @@
+"""How a tool is to be run, and the words in which a tool is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Final, Literal, TypedDict, get_args
+
+import attrs
+
+from ..errors import DefinitionError
+from ._checks import count, named, names, near, one_of, seconds, shown
+from ._definition import Lifecycle
+from ._effects import EffectSpec, Risk, Semantics
+
+Kind = Literal["async", "def", "async-generator", "generator"]
+Placement = Literal["task", "thread"]
+Names = Iterable[str] | Callable[[Mapping[str, object]], Iterable[str]]
+"""Names, or a function that answers them for the validated arguments of one call."""
+
+Availability = Callable[[Mapping[str, object]], bool | Awaitable[bool]]
+Reducer = Callable[[list[object]], object]
+"""Makes the value of a generator tool out of its chunks."""
+
+_SUBJECT: Final = "tool"
+
+
+class Declarations(TypedDict, total=False):
+    """What may be declared with a tool, beside the ``reducer`` of a generator.
+
+    The first group is `ToolDefinition`, the second `ToolOptions`; ``lenient=True`` takes numbers, booleans and
+    containers also as strings.
+    """
+
+    name: str
+    namespace: str
+    version: str
+    title: str
+    description: str
+    tags: Iterable[str]
+    examples: Iterable[object]
+    metadata: Mapping[str, object]
+    risk: Risk
+    effect: EffectSpec
+    effect_windows: bool
+    lifecycle: Lifecycle
+    semantics: Semantics
+    requires_approval: bool
+    lenient: bool
+
+    timeout: float | None
+    idle_timeout: float | None
+    grace: float
+    cleanup_timeout: float | None
+    concurrency: int | None
+    groups: Iterable[str]
+    reads: Names
+    writes: Names
+    placement: Placement
+    availability: Availability
+    buffer: int
+
+
+LEGAL: Final = (*Declarations.__annotations__, "reducer")
+"""The names of all declarations."""
+
+
+def refuse_unknown(subject: str, declared: Iterable[str], legal: Iterable[str] = LEGAL) -> None:
+    """Refuse a declaration that does not exist, naming the one that was probably meant.
+
+    Raises:
+        DefinitionError: One of *declared* is not *legal*.
+    """
+    words = tuple(legal)
+    for field in declared:
+        if field not in words:
+            hint = near(field, words, 1)
+            meant = f"; did you mean {hint[0]!r}?" if hint else f"; there are {', '.join(words)}"
+            raise DefinitionError(subject, field, f"there is no such declaration{meant}")
+
+
+def _reads(value: Names) -> tuple[str, ...] | Callable[[Mapping[str, object]], Iterable[str]]:
+    return value if callable(value) else names(_SUBJECT, "reads", value)
+
+
+def _writes(value: Names) -> tuple[str, ...] | Callable[[Mapping[str, object]], Iterable[str]]:
+    return value if callable(value) else names(_SUBJECT, "writes", value)
+
+
+def _groups(value: object) -> tuple[str, ...]:
+    return names(_SUBJECT, "groups", value)
+
+
+@attrs.frozen(kw_only=True)
+class ToolOptions:
+    """How a tool is to be run. Times are seconds.
+
+    Args:
+        timeout: How long its own work may take, over all attempts; None for ever.
+        idle_timeout: How long it may show no progress, log nothing and yield nothing; None for ever.
+        grace: How long it may go on after it was asked to stop, before it is cancelled.
+        cleanup_timeout: How long it may take to end once it was cancelled, before it is given up. None leaves that
+            to the supervisor.
+        concurrency: How many calls of it may run at a time; None for any number.
+        groups: Limits that it shares with other tools, by their name in the supervisor's ``Limits``.
+        reads: What it looks at, within its owner: calls that write one of these wait for it.
+        writes: What it changes, within its owner: calls that read or write one of these wait for it.
+        placement: ``task`` runs it in the execution's own task, ``thread`` in a worker thread.
+        availability: Says from the toolbox's context whether it can be used here. One that raises says no.
+        reducer: Makes the value of a generator tool out of its chunks; without one the value is their list.
+        buffer: How many chunks a generator tool may be ahead of its reader.
+
+    Raises:
+        DefinitionError: A value is not one of these.
+    """
+
+    timeout: float | None = None
+    idle_timeout: float | None = None
+    grace: float = 0.0
+    cleanup_timeout: float | None = None
+    concurrency: int | None = None
+    groups: tuple[str, ...] = attrs.field(default=(), converter=_groups)
+    reads: tuple[str, ...] | Callable[[Mapping[str, object]], Iterable[str]] = attrs.field(default=(), converter=_reads)
+    writes: tuple[str, ...] | Callable[[Mapping[str, object]], Iterable[str]] = attrs.field(
+        default=(), converter=_writes
+    )
+    placement: Placement = "task"
+    availability: Availability | None = None
+    reducer: Reducer | None = None
+    buffer: int = 64
+
+    def __attrs_post_init__(self) -> None:
+        for field in ("timeout", "idle_timeout"):
+            if getattr(self, field) is not None:
+                seconds(_SUBJECT, field, getattr(self, field), zero=False)
+        seconds(_SUBJECT, "grace", self.grace, zero=True)
+        if self.cleanup_timeout is not None:
+            seconds(_SUBJECT, "cleanup_timeout", self.cleanup_timeout, zero=True)
+        if self.concurrency is not None:
+            count(_SUBJECT, "concurrency", self.concurrency)
+        count(_SUBJECT, "buffer", self.buffer)
+        one_of(_SUBJECT, "placement", self.placement, get_args(Placement))
+        for field in ("availability", "reducer"):
+            value: object = getattr(self, field)
+            if value is not None and not callable(value):
+                raise DefinitionError(_SUBJECT, field, f"must be a function, not {shown(value)}")
+
+
+OPTION_NAMES: Final = tuple(attribute.name for attribute in attrs.fields(ToolOptions))
+
+
+def options_for(subject: str, kind: Kind, declared: Mapping[str, object]) -> ToolOptions:
+    """The options that *declared* names, with the placement that a function of this *kind* needs.
+
+    Raises:
+        DefinitionError: A value is not legal, or makes no sense for this kind of function.
+    """
+    blocking = kind in ("def", "generator")
+    given = {field: declared[field] for field in OPTION_NAMES if field in declared}
+    given.setdefault("placement", "thread" if blocking else "task")
+    with named(subject):
+        options = ToolOptions(**given)  # type: ignore[arg-type]  # the class checks each of them
+        if options.placement == "thread" and not blocking:
+            raise DefinitionError(_SUBJECT, "placement", "an async function runs in a task; write def to use a thread")
+        for field in ("reducer", "buffer"):
+            if field in declared and "generator" not in kind:
+                raise DefinitionError(_SUBJECT, field, "only a generator has chunks; this function has none")
+    return options

@@ -1,0 +1,133 @@
+"""A tool: its definition, its contract and its function, and what host code may do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, Never, ParamSpec, TypeGuard, TypeVar, cast
+
+import attrs
+
+from ._arguments import InputContract, InvalidArguments, Invoker
+from ._call import TextContent, ToolError, ToolResult
+from ._definition import ToolDefinition
+from ._functions import origin_of
+from ._identity import ToolId
+from ._options import Kind, ToolOptions
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
+
+@attrs.frozen(eq=False, repr=False)
+class Tool(Generic[P, R_co]):
+    """A function that a model may ask for. Made by `tool` or `define_tool`.
+
+    Host code may call it as well: ``await add(a=1, b=2)`` gives the value, ``await add.call(a=1, b=2)`` the whole
+    `ToolResult`. Arguments are given as to the function itself, but for the context, which is filled in; they are
+    validated, and values that have their Python type already (a `datetime`, a dataclass) are taken as they are.
+    That is a function calling a function: no policy, limits, ledger or middleware.
+
+    Args:
+        definition: The portable part.
+        contract: What arguments it takes.
+        function: The function that it was made of.
+        kind: How that function does its work.
+        options: How it is to be run.
+        invoke: Calls the function with validated arguments and a context: answers the coroutine, value or generator.
+        wants_context: Whether the function has a parameter for the context; without one ``invoke`` ignores it.
+    """
+
+    definition: ToolDefinition
+    contract: InputContract
+    function: Callable[..., object]
+    kind: Kind
+    options: ToolOptions
+    invoke: Invoker
+    wants_context: bool = False
+    name: str = attrs.field(init=False)
+    id: ToolId = attrs.field(init=False)
+    _positional: tuple[str, ...] | None = attrs.field(default=None, alias="positional")
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "name", self.definition.id.name)
+        object.__setattr__(self, "id", self.definition.id)
+
+    def __repr__(self) -> str:
+        return f"<Tool {self.id} ({self.kind})>"
+
+    @property
+    def description(self) -> str:
+        """What it does, for the model."""
+        return self.definition.description
+
+    @property
+    def input_schema(self) -> Mapping[str, object]:
+        """JSON Schema 2020-12 of the arguments."""
+        return self.definition.input_schema
+
+    @property
+    def origin(self) -> str:
+        """Where its function was written, as ``module:qualname``."""
+        return origin_of(self.function)
+
+    @property
+    def __wrapped__(self) -> Callable[..., object]:
+        return self.function
+
+    async def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Validate the arguments, run the function, and answer what it returns; for a generator, its chunks.
+
+        Cancelled: the function is.
+
+        Raises:
+            ToolExecutionError: The arguments do not fit, or the function raised. It carries the result.
+            TypeError: There are more positional arguments than parameters, or one was given twice.
+        """
+        return (await self.call(*args, **kwargs)).unwrap()
+
+    async def call(self, *args: P.args, **kwargs: P.kwargs) -> ToolResult[R_co]:
+        """Like calling the tool, but answer the whole result, whichever way it ended.
+
+        Cancelled: the function is.
+
+        Raises:
+            TypeError: There are more positional arguments than parameters, or one was given twice.
+        """
+        try:
+            validated = self.contract.validate(self._arguments(args, kwargs))
+        except InvalidArguments as error:
+            return _refused(self.name, error)
+        from ..engine import call_directly  # noqa: PLC0415  # the door to the room above is opened when it is used
+
+        return await call_directly(self, validated)
+
+    def _arguments(self, args: Sequence[object], named: Mapping[str, object]) -> Mapping[str, object]:
+        if not args:
+            return named
+        if self._positional is None:
+            return self._whole(args, named)
+        if len(args) > len(self._positional):
+            reason = f"takes {len(self._positional)} positional arguments but {len(args)} were given"
+            raise TypeError(f"{self.name}() {reason}")
+        by_position = dict(zip(self._positional, args, strict=False))
+        twice = by_position.keys() & named.keys()
+        if twice:
+            raise TypeError(f"{self.name}() got more than one value for {', '.join(sorted(twice))}")
+        return {**by_position, **named}
+
+    def _whole(self, args: Sequence[object], named: Mapping[str, object]) -> Mapping[str, object]:
+        if len(args) > 1 or named:
+            raise TypeError(f"{self.name}() takes one input, or its fields by name")
+        given = args[0]
+        return cast("Mapping[str, object]", given) if isinstance(given, Mapping) else self.contract.dump(given)
+
+
+def _refused(name: str, error: InvalidArguments) -> ToolResult[Never]:
+    issues = [{"path": issue.path, "code": issue.code, "message": issue.message} for issue in error.issues]
+    refusal = ToolError("validation", "INVALID_ARGUMENTS", str(error), details={"issues": issues})
+    return ToolResult("", "", name, "error", content=(TextContent(refusal.message),), error=refusal)
+
+
+def is_tool(value: object) -> TypeGuard[Tool[..., object]]:
+    """Whether *value* is a `Tool`."""
+    return isinstance(value, Tool)
