@@ -1,0 +1,121 @@
+"""Content blocks: whether one is sound, how text becomes one, where one stands, how large it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Final, NoReturn
+
+from ..definitions._call import AudioContent, Content, ImageContent, JsonContent, LinkContent, TextContent
+from ._scalars import encodable, image_type, octets, quote
+from ._shapes import is_row
+
+EMPTY_TEXT: Final = "(empty text)"
+"""What stands for an empty str: providers refuse empty text."""
+
+_BLOCKS: Final = (TextContent, JsonContent, ImageContent, AudioContent, LinkContent)
+
+
+def text_block(text: str) -> Content:
+    """*text* as a block that every provider takes: encodable, and with something in it to see.
+
+    White space alone, which providers refuse as they do empty text, becomes a JSON string, in its quotes.
+    """
+    if not text:
+        return TextContent(EMPTY_TEXT)
+    if text.isspace():
+        return JsonContent(quote(text))
+    return TextContent(encodable(text))
+
+
+def block_of(value: object) -> Content | None:
+    """*value* if it is a content block, or the picture that it holds if it is bytes."""
+    if isinstance(value, _BLOCKS):
+        return value
+    data = octets(value)
+    media_type = None if data is None else image_type(data)
+    return None if data is None or media_type is None else ImageContent(data, media_type)
+
+
+def presentable(block: Content) -> Content:
+    """The same block, encodable and with something in it to see."""
+    match block:
+        case TextContent(text=text):
+            return text_block(text)
+        case JsonContent(json=text):
+            return JsonContent(encodable(text))
+        case _:
+            return block
+
+
+def fault_of(block: Content) -> str | None:
+    """What is wrong with a block that a tool made, or None. Structs do not check what they are given."""
+    match block:
+        case TextContent(text=text):
+            return None if _is_str(text) else "its text must be a str"
+        case JsonContent(json=text):
+            return _json_fault(text)
+        case ImageContent(data=data, media_type=media_type):
+            return _media_fault(data, media_type, "image/")
+        case AudioContent(data=data, media_type=media_type):
+            return _media_fault(data, media_type, "audio/")
+        case LinkContent(uri=uri):
+            return None if _is_str(uri) and uri else "its uri must be a str that is not empty"
+
+
+def holds_block(row: list[object] | tuple[object, ...]) -> bool:
+    """Whether a content block stands in *row*, or in rows within it."""
+    seen: set[int] = set()
+    waiting = [row]
+    while waiting:
+        current = waiting.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        for item in current:
+            if is_row(item):
+                waiting.append(item)
+            elif block_of(item) is not None:
+                return True
+    return False
+
+
+def content_size(content: Iterable[Content]) -> int:
+    """How large content is, in bytes: text, JSON and links in UTF-8, pictures and sounds as they are."""
+    return sum(map(_size, content))
+
+
+def _size(block: Content) -> int:
+    match block:
+        case TextContent(text=text) | JsonContent(json=text):
+            return len(text.encode())
+        case ImageContent(data=data) | AudioContent(data=data):
+            return len(data)
+        case LinkContent(uri=uri, name=name, description=description):
+            return len(f"{uri}{name}{description}".encode())
+
+
+def _is_str(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _json_fault(text: object) -> str | None:
+    if not isinstance(text, str):
+        return "its json must be a str of JSON text; a value that is not encoded yet can be returned as it is"
+    try:
+        json.loads(text, parse_int=len, parse_float=len, parse_constant=_refuse)  # numbers are checked, not built
+    except ValueError as error:
+        return f"its json is not valid JSON: {error}"
+    return None
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON")
+
+
+def _media_fault(data: object, media_type: object, prefix: str) -> str | None:
+    if not isinstance(data, bytes) or not data:
+        return "its data must be bytes that are not empty"
+    if not isinstance(media_type, str) or not media_type.startswith(prefix):
+        return f"its media_type must begin with {prefix!r}"
+    return None

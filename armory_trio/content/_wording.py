@@ -1,0 +1,198 @@
+"""The sentences that tell a model how its call ended.
+
+What a model believes about a call decides what it does next, so each text says three things apart: whether the call
+ran, what the world may have seen, and whether the call may be sent again. The first comes from ``attempts``, the
+second from ``effect``, the third from ``retryable`` and the category; none is derived from another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, cast
+
+from ..definitions import Effect, RequiredAction, ToolError, ToolResult
+
+__all__ = ("NO_OUTPUT", "words_for")
+
+NO_OUTPUT: Final = "The tool ran and returned nothing."
+"""Stands where a result has no text; providers refuse empty content."""
+
+Ran = Literal["not-run", "ran"]
+
+_NOT_RUN: Final[Mapping[str, str]] = {
+    "validation": "its arguments are invalid",
+    "permission": "it was refused",
+    "not_found": "there is no such tool",
+    "unavailable": "it is not available now",
+    "conflict": "it conflicts with other work",
+    "transient": "something failed for the moment before it could start",
+    "timeout": "its time was up before it could start",
+    "cancelled": "it was cancelled before it started",
+    "internal": "something failed inside before it could start",
+    "MALFORMED_CALL": "the call was malformed",
+    "TRUNCATED_CALL": "the call was cut off before it was complete",
+    "IDEMPOTENCY_KEY_REQUIRED": "it needs an idempotency key, and the call carries none",
+    "POLICY_DENIED": "it was refused by policy",
+    "GATE_DENIED": "it was refused, because this session does not allow such tools",
+    "HUMAN_DENIED": "it was refused by a person",
+    "HUMAN_TIMEOUT": "it needs the approval of a person, and nobody answered in time",
+    "APPROVAL_UNAVAILABLE": "it needs an approval, and there is nobody here to ask",
+    "AUTHORITY_REQUIRED": "the call carries no authority for it",
+    "OVERLOADED": "too many calls are waiting",
+    "LEDGER_UNAVAILABLE": "the record of past calls could not be reached",
+    "BUDGET_EXCEEDED": "the budget of this run is used up",
+    "LOOP_BLOCKED": "the same call was repeated too often",
+    "IDEMPOTENCY_CONFLICT": "its idempotency key was used before for other arguments",
+    "IDEMPOTENCY_CYCLE": "it would have to wait for itself",
+    "CAPACITY_CYCLE": "it would have to wait for work that waits for it",
+    "DEADLINE_EXCEEDED": "its deadline passed before it could start",
+}
+"""Why a call did not run: by code, else by category. Read after "did not run:"."""
+
+_RAN: Final[Mapping[str, str]] = {
+    "validation": "refused its input",
+    "permission": "was refused permission",
+    "not_found": "did not find what it was asked for",
+    "unavailable": "could not use something that it needs",
+    "conflict": "met a conflict",
+    "transient": "failed for a passing reason",
+    "timeout": "ran out of time",
+    "cancelled": "was cancelled while it ran",
+    "internal": "failed",
+    "RATE_LIMITED": "was told to slow down",
+    "CONNECTION_LOST": "lost its connection",
+    "DEADLINE_EXCEEDED": "was still running at its deadline",
+    "IDLE_TIMEOUT": "showed no progress for too long",
+    "OUTPUT_INVALID": "returned something that does not fit its declared output",
+    "WORKER_LOST": "was lost together with the process that it ran in",
+}
+"""How a call that ran went wrong: by code, else by category. Read after the tool's name."""
+
+_EFFECTS: Final[Mapping[tuple[Ran, Effect], str]] = {
+    ("not-run", "none"): "Nothing was changed.",
+    ("not-run", "unknown"): (
+        "An earlier attempt of the same call may have taken effect. Do not simply repeat it; check first what happened."
+    ),
+    ("not-run", "completed"): "An earlier attempt of the same call has taken effect already. Do not repeat it.",
+    ("ran", "none"): "It changed nothing.",
+    ("ran", "unknown"): "It may have taken effect. Do not simply repeat it; check first what happened.",
+    ("ran", "completed"): "It has taken effect; what failed came afterwards. Do not repeat it.",
+}
+
+_SAFE_REPEATS: Final[Mapping[Effect, str]] = {
+    "none": "The same call may be sent again.",
+    "unknown": "It may have taken effect, but the same call may be sent again: it will not be done twice.",
+    "completed": "It has taken effect, but the same call may be sent again: it will not be done twice.",
+}
+"""What a retryable error says in place of the warning."""
+
+_ADVICE: Final[Mapping[str, str]] = {
+    "validation": "Correct the call and send it again.",
+    "permission": "Do not send the same call again unless something has changed.",
+    "not_found": "Use one of the tools that were offered.",
+    "MALFORMED_CALL": "",  # the defects say themselves what to do
+    "TRUNCATED_CALL": "",
+    "IDEMPOTENCY_KEY_REQUIRED": "Do not send the same call again unless something has changed.",
+    "LOOP_BLOCKED": "Do something else.",
+    "BUDGET_EXCEEDED": "Finish with what you have.",
+}
+"""What to do about a call that did not run and changed nothing: by code, else by category."""
+
+_ACTIONS: Final[Mapping[str, str]] = {
+    "approval": "it needs an approval first",
+    "input": "it needs an answer from a person first",
+    "resolution": "somebody has to find out first how an earlier attempt ended",
+    "authorization": "an authorization is needed to show how an earlier attempt ended",
+}
+
+_ISSUES_SHOWN: Final = 20
+
+
+def words_for(result: ToolResult[object]) -> str:
+    """What to tell the model about *result*; never empty.
+
+    A success is its own text. Everything else says whether the tool ran, what went wrong and where, what the world
+    may have seen, and whether the call may be sent again.
+    """
+    match result.outcome:
+        case "success":
+            return result.text if result.text.strip() else NO_OUTPUT
+        case "action_required":
+            return _paused(result, result.action)
+        case "error":
+            return _failed(result, result.error or ToolError("internal", "INTERNAL_ERROR", ""))
+
+
+def _failed(result: ToolResult[object], error: ToolError) -> str:
+    ran = _ran(result)
+    reasons = _NOT_RUN if ran == "not-run" else _RAN
+    why = reasons.get(error.code) or reasons[error.category]
+    head = f"{_subject(result)} did not run: {why}" if ran == "not-run" else f"{_subject(result)} {why}"
+    lines = [f"{head} ({error.code}).", *_reasons(error)]
+    if result.chunks:
+        lines.append(f"It had produced {len(result.chunks)} pieces of output before.")
+    lines.append(_consequences(ran, result.effect, error))
+    return "\n".join(line for line in lines if line)
+
+
+def _consequences(ran: Ran, effect: Effect, error: ToolError) -> str:
+    if error.retryable:
+        safe = _SAFE_REPEATS[effect]
+        return f"{_EFFECTS[ran, effect]} {safe}" if effect == "none" else safe
+    if ran == "ran" or effect != "none":
+        return _EFFECTS[ran, effect]
+    advice = _ADVICE.get(error.code, _ADVICE.get(error.category, ""))
+    return f"{_EFFECTS[ran, effect]} {advice}".strip()
+
+
+def _paused(result: ToolResult[object], action: RequiredAction | None) -> str:
+    why = _ACTIONS[action.type] if action is not None else "somebody has to act first"
+    ran = _ran(result)
+    head = "has not run yet" if ran == "not-run" and result.effect == "none" else "did not run again"
+    head = "has stopped on its way" if ran == "ran" else head
+    message = action.message.strip() if action is not None else ""
+    return "\n".join(
+        line for line in (f"{_subject(result)} {head}: {why}.", message, _PAUSED[ran, result.effect]) if line
+    )
+
+
+_PAUSED: Final[Mapping[tuple[Ran, Effect], str]] = {
+    ("not-run", "none"): "Nothing was changed. Do not send the call again; it goes on when that is done.",
+    ("not-run", "unknown"): _EFFECTS["not-run", "unknown"],
+    ("not-run", "completed"): _EFFECTS["not-run", "completed"],
+    ("ran", "none"): "It has changed nothing so far. Do not send the call again; it goes on when that is done.",
+    ("ran", "unknown"): "It may have taken effect already. Do not send the call again.",
+    ("ran", "completed"): "It has taken effect in part already. Do not send the call again.",
+}
+
+
+def _ran(result: ToolResult[object]) -> Ran:
+    return "ran" if result.attempts > 0 else "not-run"
+
+
+def _subject(result: ToolResult[object]) -> str:
+    return f"The tool {result.tool_name!r}" if result.tool_name else "The call"
+
+
+def _reasons(error: ToolError) -> list[str]:
+    """The message, and the issues that it does not say already; a message that only lists them is left out."""
+    message, issues = error.message.strip(), _issues(error.details)
+    if message == "; ".join(issues):
+        message = ""
+    lines = [f"- {issue}" for issue in issues[:_ISSUES_SHOWN] if not message or issue not in message]
+    if len(issues) > _ISSUES_SHOWN:
+        lines.append(f"- and {len(issues) - _ISSUES_SHOWN} more")
+    return [message, *lines]
+
+
+def _issues(details: Mapping[str, object] | None) -> list[str]:
+    issues = (details or {}).get("issues")
+    return [_issue(entry) for entry in cast("Sequence[object]", issues)] if isinstance(issues, (list, tuple)) else []
+
+
+def _issue(entry: object) -> str:
+    if not isinstance(entry, Mapping):
+        return str(entry)
+    issue = cast("Mapping[str, object]", entry)
+    path, message = str(issue.get("path") or ""), str(issue.get("message") or issue.get("code") or "is invalid")
+    return message if path in message else f"{path}: {message}"
