@@ -1,0 +1,180 @@
+"""The catalogue: a frozen value that says which tools there are. It runs nothing and knows no tenant."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final, TypeGuard
+
+import attrs
+
+from ..definitions import ToolCall, ToolResult, is_tool, near
+from ..definitions._checks import instance, members, seconds, shown, text
+from ..errors import DefinitionError
+from ._resolution import AnyTool, by_id, lookup
+
+DEFAULT_REVISION: Final = "toolbox:1"
+_SHOWN: Final = 6
+"""Tools that a repr names: enough to recognise a toolbox in a log line."""
+
+
+def _tools(value: Iterable[AnyTool]) -> tuple[AnyTool, ...]:
+    found: list[AnyTool] = []
+    for index, tool in enumerate(members("toolbox", "tools", value, "tools")):
+        if not is_tool(tool):
+            hint = "; decorate it with @tool" if callable(tool) else ""
+            raise DefinitionError("toolbox", f"tools[{index}]", f"{shown(tool)} is no tool{hint}")
+        found.append(tool)
+    return tuple(found)
+
+
+def _context(value: Mapping[str, object]) -> Mapping[str, object]:
+    instance("toolbox", "context", value, Mapping)
+    for key in value:
+        text("toolbox", f"context key {key!r}", key)
+    return MappingProxyType(dict(value))
+
+
+@attrs.frozen(eq=False, repr=False)
+class Toolbox:
+    """Which tools there are. Frozen: `extend` and `combine_toolboxes` make new ones.
+
+    Args:
+        tools: The tools, in the order in which they are listed.
+        context: Named values of the host's for the tools, copied shallowly; tools read them as ``ctx.context``, and
+            availability hooks are asked with them.
+        revision: The host's name for this catalogue, for approvals that were given for it.
+        default_timeout: Seconds that a tool without a timeout of its own may take; None for ever.
+
+    Raises:
+        DuplicateToolError: Two different tools have one id; the error says where each was written.
+        DefinitionError: An argument has the wrong type.
+    """
+
+    tools: tuple[AnyTool, ...] = attrs.field(default=(), converter=_tools)
+    context: Mapping[str, object] = attrs.field(factory=dict[str, object], kw_only=True, converter=_context)
+    revision: str = attrs.field(default=DEFAULT_REVISION, kw_only=True)
+    default_timeout: float | None = attrs.field(default=None, kw_only=True)
+    _by_id: Mapping[str, AnyTool] = attrs.field(init=False)
+    _lookup: Mapping[str, AnyTool] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        text("toolbox", "revision", self.revision, blank=False)
+        if self.default_timeout is not None:
+            seconds("toolbox", "default_timeout", self.default_timeout, zero=False)
+        indexed = by_id(self.tools, replace=False)
+        object.__setattr__(self, "tools", tuple(indexed.values()))
+        object.__setattr__(self, "_by_id", indexed)
+        object.__setattr__(self, "_lookup", lookup(indexed))
+
+    def get(self, name_or_id: str, /) -> AnyTool | None:
+        """The tool that *name_or_id* means, or None.
+
+        A full id means exactly that tool. A name, or ``namespace:name``, means the highest version that is not
+        deprecated; of the namespaces, ``default`` comes first.
+        """
+        return self._lookup.get(name_or_id)
+
+    def near(self, name: str, count: int = 3) -> tuple[str, ...]:
+        """The *count* names that look most like *name*, best first; none when nothing comes close."""
+        return near(name, self.names, count)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of each tool, once, in the order of the tools."""
+        return tuple(dict.fromkeys(tool.name for tool in self.tools))
+
+    def __contains__(self, item: object) -> bool:
+        """Whether this very tool is listed, or a text means one."""
+        if is_tool(item):
+            return self._by_id.get(item.id.text) is item
+        return isinstance(item, str) and item in self._lookup
+
+    def __iter__(self) -> Iterator[AnyTool]:
+        return iter(self.tools)
+
+    def __len__(self) -> int:
+        return len(self.tools)
+
+    def __bool__(self) -> bool:
+        """True also when it is empty: it is a toolbox, not a question."""
+        return True
+
+    def __repr__(self) -> str:
+        shown = ", ".join(tool.id.text for tool in self.tools[:_SHOWN])
+        more = f" and {len(self) - _SHOWN} more" if len(self) > _SHOWN else ""
+        return f"<Toolbox {self.revision!r}: {shown or 'no tools'}{more}>"
+
+    def extend(self, *additions: AnyTool | Toolbox, replace: bool = False) -> Toolbox:
+        """A toolbox with these tools as well, and the options of this one.
+
+        Of a toolbox its tools are added and its context is merged in, where the later value wins; its options are
+        not. With ``replace=True`` a tool takes the place of the one that has its id.
+
+        Raises:
+            DuplicateToolError: An id is taken, and *replace* is False.
+        """
+        added: list[AnyTool] = []
+        context = dict(self.context)
+        for addition in additions:
+            if isinstance(addition, Toolbox):
+                added.extend(addition.tools)
+                context.update(addition.context)
+            else:
+                added.extend(_tools([addition]))
+        together = by_id((*self.tools, *added), replace=replace)
+        return attrs.evolve(self, tools=together.values(), context=context)
+
+    async def available(self, context: Mapping[str, object] | None = None) -> tuple[AnyTool, ...]:
+        """The tools that can be used here, in order: what a model should be shown.
+
+        Of several tools with one name only the one that the name means is listed, so that what is shown is what runs.
+        Availability hooks are asked one after the other, with *context* or else the toolbox's; one that raises, or
+        answers anything but True, says no. Checkpoints only where a hook does. Cancelled: a waiting hook is.
+        """
+        given = self.context if context is None else _context(context)
+        meant = [tool for tool in self.tools if self._lookup[tool.name] is tool]
+        return tuple([tool for tool in meant if await _is_available(tool, given)])
+
+    async def execute(self, call: ToolCall) -> ToolResult[object]:
+        """Run one call under a supervisor of its own; for scripts. Cancelled: the tool is.
+
+        Returns a result for every end of the call, also when the tool is not found or raises.
+        """
+        from ..engine import open_supervisor  # noqa: PLC0415  # the door to the room above is opened when it is used
+
+        async with open_supervisor(self) as supervisor:
+            return await supervisor.execute(call)
+
+
+async def _is_available(tool: AnyTool, context: Mapping[str, object]) -> bool:
+    hook = tool.options.availability
+    if hook is None:
+        return True
+    try:
+        answer = hook(context)
+        return (await answer if inspect.isawaitable(answer) else answer) is True
+    except Exception:  # noqa: BLE001  # a hook that can't tell says no; `Toolbox.available` promises so
+        return False
+
+
+def combine_toolboxes(*toolboxes: Toolbox, replace: bool = False) -> Toolbox:
+    """One toolbox of all the tools, with the merged context, where the later value wins, and the first one's options.
+
+    Raises:
+        DuplicateToolError: Two of them have different tools of one id, and *replace* is False.
+        DefinitionError: There are no toolboxes.
+    """
+    for index, toolbox in enumerate(toolboxes):
+        if not is_toolbox(toolbox):
+            raise DefinitionError("combine_toolboxes", f"toolboxes[{index}]", f"{shown(toolbox)} is no toolbox")
+    if not toolboxes:
+        raise DefinitionError("combine_toolboxes", "toolboxes", "there is nothing to combine; give at least one")
+    first, *others = toolboxes
+    return first.extend(*others, replace=replace)
+
+
+def is_toolbox(value: object) -> TypeGuard[Toolbox]:
+    """Whether *value* is a `Toolbox`."""
+    return isinstance(value, Toolbox)
