@@ -1,0 +1,43 @@
+"""Running tools: the supervisor and everything that it shows and does."""
+
+from __future__ import annotations
+
+from ._abort import AbortAnswer as AbortAnswer
+from ._events import AbortRequested as AbortRequested
+from ._events import AdmissionWasClosed as AdmissionWasClosed
+from ._events import ChunkEmitted as ChunkEmitted
+from ._events import CustomEmitted as CustomEmitted
+from ._events import EffectClosed as EffectClosed
+from ._events import EffectOpened as EffectOpened
+from ._events import ExecutionAdmitted as ExecutionAdmitted
+from ._events import ExecutionRefused as ExecutionRefused
+from ._events import ExecutionSettled as ExecutionSettled
+from ._events import ExecutionStarted as ExecutionStarted
+from ._events import Happening as Happening
+from ._events import Lagged as Lagged
+from ._events import LogWritten as LogWritten
+from ._events import OfExecution as OfExecution
+from ._events import OutcomeDecided as OutcomeDecided
+from ._events import ProgressReported as ProgressReported
+from ._events import StreamClosed as StreamClosed
+from ._events import StreamOpened as StreamOpened
+from ._handle import Execution as Execution
+from ._handle import PrivilegedSnapshot as PrivilegedSnapshot
+from ._handle import Stream as Stream
+from ._lifecycle import Abort as Abort
+from ._lifecycle import AbortSource as AbortSource
+from ._lifecycle import Cleanup as Cleanup
+from ._lifecycle import Progress as Progress
+from ._lifecycle import Snapshot as Snapshot
+from ._lifecycle import State as State
+from ._options import Budget as Budget
+from ._options import CallOptions as CallOptions
+from ._options import Limits as Limits
+from ._options import Retention as Retention
+from ._shutdown import Report as Report
+from ._shutdown import serve_until_signal as serve_until_signal
+from ._subscriptions import Updates as Updates
+from ._supervisor import Executions as Executions
+from ._supervisor import Supervisor as Supervisor
+from ._supervisor import call_directly as call_directly
+from ._supervisor import open_supervisor as open_supervisor

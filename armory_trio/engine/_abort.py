@@ -1,0 +1,144 @@
+"""Asking executions to stop: recording who asked, releasing the caller, then cancelling."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Coroutine
+from typing import Final, Literal
+
+import trio
+
+from ._events import AbortRequested
+from ._execution import RELEASE_AFTER, Record
+from ._lifecycle import ABORT_REQUESTED, FINAL, QUEUED, Abort, AbortSource
+from ._settlement import abort_error, decide, end, leave_behind
+from ._timers import Kind
+
+AbortAnswer = Literal["not-started", "requested", "already-requested", "already-ended"]
+"""What an abort did to one execution; whether it was honoured stands in its snapshot."""
+
+_TIMED: Final[dict[str, tuple[str, str]]] = {
+    "timeout": ("TIMEOUT", "the tool did not finish within its timeout"),
+    "deadline": ("DEADLINE_EXCEEDED", "the deadline of the call passed"),
+    "idle": ("IDLE_TIMEOUT", "the tool showed no sign of life within its idle timeout"),
+}
+
+
+def request_abort(record: Record, source: AbortSource, reason: str, *, code: str = "CANCELLED") -> AbortAnswer:
+    """Ask *record* and everything that it called to stop. The first cause stands."""
+    if record.state in FINAL:
+        return "already-ended"
+    if record.abort is not None:
+        return "already-requested"
+    now = record.core.now()
+    record.abort = Abort(source, reason, now)
+    record.abort_code = code
+    if record.core.feed.readers:
+        record.tell(AbortRequested, source=source, reason=reason)
+    if record.state == QUEUED:
+        _abort_queued(record)
+        return "not-started"
+    record.cleanup = "pending"
+    record.apply("abort")
+    if record.abort_latch is not None:
+        record.abort_latch.set()
+    grace = record.plan.grace if record.plan is not None else 0.0
+    if source == "deadline":
+        decide(record, abort_error(record))
+    if grace > 0:
+        record.core.timers.at(now + grace, record, "grace")
+    else:
+        cut(record)
+    # After its own scope: a body that waits for a child is cancelled there, rather than woken by the child's result.
+    abort_children(record, f"its caller was asked to stop: {reason}")
+    return "requested"
+
+
+def _abort_queued(record: Record) -> None:
+    decide(record, abort_error(record))
+    if record.hook_scope is not None:
+        record.apply("abort-during-hook")
+        record.hook_scope.cancel("the call was aborted")
+    else:
+        if record.hook is not None:
+            close_unasked(record.hook)
+        if record.turn is not None:
+            record.turn.set()
+        end(record, "abort", "none")
+
+
+def close_unasked(hook: Awaitable[object]) -> None:
+    """A hook that was called and will not be awaited; a coroutine would complain."""
+    if isinstance(hook, Coroutine):
+        hook.close()
+
+
+def abort_children(record: Record, reason: str) -> None:
+    """Ask everything that *record* called to stop."""
+    if record.children:
+        for child in tuple(record.children.values()):
+            request_abort(child, "parent", reason)
+
+
+def cut(record: Record) -> None:
+    """End the grace of an aborted execution: release its caller and cancel its body."""
+    if record.cut or record.over:
+        return
+    record.cut = True
+    if record.verdict is None:
+        decide(record, abort_error(record))
+    interruptible = record.plan is None or record.plan.interruptible
+    if record.scope is not None and interruptible:
+        record.scope.cancel(record.abort.reason if record.abort is not None else None)
+    for question in record.questions or ():
+        question.cancel("the tool that asks was stopped")
+    record.core.timers.at(record.core.now() + RELEASE_AFTER, record, "overdue")
+
+
+def on_due(record: Record, kind: Kind, at: float) -> None:
+    """A time limit of *record* ran out."""
+    match kind:
+        case "timeout":
+            if record.timeout_at == at and not record.paused:
+                _abort_in_time(record, kind, at)
+        case "deadline":
+            _abort_in_time(record, kind, at)
+        case "idle":
+            _idle(record, at)
+        case "grace":
+            cut(record)
+        case "overdue":
+            _overdue(record)
+        case "cleanup":
+            leave_behind(record)
+        case "stalled":
+            if record.feeder is not None and record.feeder.stalled(at):
+                request_abort(record, "shutdown", "nobody read the stream while the supervisor drained")
+
+
+def _abort_in_time(record: Record, kind: Kind, at: float) -> None:
+    code, reason = _TIMED[kind]
+    if record.abort is None:
+        request_abort(record, "deadline", reason, code=code)
+    elif record.verdict is None:
+        cut(record)
+
+
+def _idle(record: Record, at: float) -> None:
+    limit = record.idle_timeout
+    if limit is None or record.paused:
+        return
+    due = record.last_activity + limit
+    if due > at:
+        record.core.timers.at(due, record, "idle")
+    else:
+        _abort_in_time(record, "idle", at)
+
+
+def _overdue(record: Record) -> None:
+    if record.state == ABORT_REQUESTED:
+        record.apply("overdue")
+        plan = record.plan
+        allowed = plan.cleanup_timeout if plan is not None else None
+        if allowed is None:
+            allowed = record.core.settings.cleanup_timeout
+        record.core.timers.at(record.core.now() + allowed, record, "cleanup")

@@ -1,0 +1,263 @@
+"""The way of a call in its own task: hooks, its turn, the body, the end."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Generator
+from contextvars import ContextVar
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import Final
+
+import trio
+
+from ..definitions import ToolError
+from ._abort import abort_children, request_abort
+from ._admission import prepare
+from ._concurrency import current_token, leaves
+from ._events import ExecutionStarted
+from ._execution import Record
+from ._lifecycle import FINAL, QUEUED
+from ._placement import Worker
+from ._plan import Plan
+from ._settlement import StrayCancelled, cancelled, decide, end, failed, finish, returned
+from ._streams import ChunkSink, ThreadPump, drive, drive_inline
+from ._tool_context import Door, InlineContext, TaskContext, ThreadContext
+
+CURRENT: Final[ContextVar[Record | None]] = ContextVar("armory_trio.current_execution", default=None)
+"""The execution whose body this task belongs to."""
+
+_log: Final = logging.getLogger("armory_trio.engine")
+
+
+class Actor:
+    """Runs executions. `door` runs the calls that their tools make."""
+
+    __slots__ = ("_door",)
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    async def run(self, record: Record) -> None:
+        """Bring *record* to its end: the task of the execution. Only KeyboardInterrupt leaves it.
+
+        Cancelled: only while the whole supervisor falls; the execution is then recorded as cancelled.
+        """
+        CURRENT.set(record)
+        try:
+            if record.hook is not None:
+                await _ask_hook(record, record.hook)
+            if record.claim is not None and not record.claim_held and record.state == QUEUED:
+                assert record.turn is not None
+                await record.turn.wait()
+            if record.state == QUEUED:
+                if record.core.fallen:
+                    request_abort(record, "supervisor", "the supervisor fell")
+                else:
+                    await self._run_body(record)
+        except Exception as exc:
+            engine_error(record, exc)
+        except trio.Cancelled:
+            if not record.over and record.state not in FINAL:
+                _fall(record, "the supervisor fell")
+            raise
+
+    async def _run_body(self, record: Record) -> None:
+        plan = record.plan
+        assert plan is not None
+        _start(record, plan)
+        body: _Body | None = None
+        failure: BaseException | None = None
+        value: object = None
+        completed = False
+        record.scope = scope = trio.CancelScope()
+        try:
+            with scope:
+                if plan.kind == "async":
+                    context = TaskContext(record, self._door) if plan.wants_context else None
+                    value = await plan.invoke(record.validated, context)  # type: ignore[misc]  # an async function's
+                    if isinstance(value, _NOT_YET_A_VALUE):
+                        body = _Body(record, plan, self._door)
+                        value = await body.deliver(value)
+                else:
+                    body = _Body(record, plan, self._door)
+                    value = await body.run()
+                completed = True
+        except Exception as exc:
+            failure = exc
+        except BaseException as exc:
+            failure = _own_failure(record, exc)
+        if body is not None and body.worker is not None and not completed and failure is None:
+            completed, value, failure = await _left_thread(record, body.worker)
+        if record.children:
+            abort_children(record, "its caller ended")
+        if completed:
+            returned(record, value)
+        elif failure is not None:
+            failed(record, failure)
+        else:
+            cancelled(record)
+
+
+_NOT_YET_A_VALUE: Final = (AsyncGeneratorType, GeneratorType, CoroutineType)
+"""What an async function may answer instead of a value, when it wraps another function."""
+
+
+def _start(record: Record, plan: Plan) -> None:
+    now = record.core.now()
+    record.started_at = record.last_activity = now
+    record.attempts = 1
+    record.apply("start")
+    timers = record.core.timers
+    timeout = record.options.timeout if record.options.timeout is not None else plan.timeout
+    if timeout is not None:
+        record.timeout_at = now + timeout
+        timers.at(record.timeout_at, record, "timeout")
+    idle = record.options.idle_timeout if record.options.idle_timeout is not None else plan.idle_timeout
+    if idle is not None:
+        record.idle_timeout = idle
+        timers.at(now + idle, record, "idle")
+    if record.core.feed.readers:
+        record.tell(ExecutionStarted, attempt=record.attempts)
+
+
+async def _ask_hook(record: Record, hook: Awaitable[object]) -> None:
+    # The only code of the user's that may run for a queued call: aborted meanwhile, it is cancelled and waited for.
+    record.hook = None
+    answer: object = False
+    record.hook_scope = trio.CancelScope()
+    try:
+        with record.hook_scope:
+            answer = await hook
+    except Exception as exc:
+        _log.warning("the availability hook of %s raised, so it counts as unavailable: %r", record.name, exc)
+    record.hook_scope = None
+    record.waits_for = None
+    if record.verdict is not None:
+        end(record, "end", "none")
+    else:
+        prepare(record, available=answer is True)
+
+
+async def _left_thread(record: Record, worker: Worker) -> tuple[bool, object, BaseException | None]:
+    # Our scope was cancelled and the thread runs on. The execution is not over before the thread is.
+    record.thread_left = True
+    ended = await worker.gone()
+    record.thread_left = False
+    try:
+        return True, ended.unwrap(), None
+    except BaseException as exc:
+        return False, None, exc
+
+
+class _Body:
+    """A body that is more than one coroutine: a function in a thread, a generator, or both."""
+
+    __slots__ = ("_door", "_plan", "_record", "_sink", "worker")
+
+    def __init__(self, record: Record, plan: Plan, door: Door) -> None:
+        self._record = record
+        self._plan = plan
+        self._door = door
+        self.worker: Worker | None = None
+
+    async def run(self) -> object:
+        """Call the function where it belongs, and see what it gives."""
+        record, plan = self._record, self._plan
+        if plan.kind == "async-generator":
+            context = TaskContext(record, self._door) if plan.wants_context else None
+            return await self.deliver(plan.invoke(record.validated, context))
+        if plan.placement == "task":
+            inline = InlineContext(record, self._door) if plan.wants_context else None
+            return await self.deliver(plan.invoke(record.validated, inline))
+        threaded = ThreadContext(record, self._door, current_token()) if plan.wants_context else None
+        if plan.kind == "generator":
+            # Making a generator runs nothing of its body.
+            return await self.deliver(plan.invoke(record.validated, threaded))
+        return await self.deliver(await self._in_thread(plan.invoke, record.validated, threaded))
+
+    async def deliver(self, given: object) -> object:
+        """The value that *given* stands for: awaited, or its chunks."""
+        if isinstance(given, AsyncGenerator):
+            sink = self._open_sink()
+            await drive(self._record, given, sink)
+            return self._reduced()
+        if isinstance(given, Generator):
+            sink = self._open_sink()
+            if self._plan.placement == "task":
+                await drive_inline(given, sink)
+            else:
+                complete = await self._in_thread(ThreadPump(self._record, sink, self._plan.buffer), given)
+                sink.close(complete is True)
+            return self._reduced()
+        if inspect.isawaitable(given):
+            return await self.deliver(await given)
+        return given
+
+    async def _in_thread(self, function: object, *args: object) -> object:
+        assert callable(function)
+        self.worker = Worker(function, *args)
+        value = await self.worker.run(f"armory:{self._record.id}")
+        self.worker = None
+        return value
+
+    def _open_sink(self) -> ChunkSink:
+        record = self._record
+        if record.feeder is None or record.collects:
+            record.collected = []
+        return ChunkSink(record, record.feeder)
+
+    def _reduced(self) -> object:
+        collected = self._record.collected
+        if collected is None:
+            return None
+        reducer = self._plan.reducer
+        return collected if reducer is None else reducer(collected)
+
+
+def _own_failure(record: Record, exc: BaseException) -> BaseException:
+    """What of *exc* is the tool's own failure. Everything else leaves, with the execution recorded.
+
+    Raises:
+        KeyboardInterrupt: Never a call's failure: it aborts the whole supervisor.
+        trio.Cancelled: The supervisor itself is cancelled.
+    """
+    found = list(leaves(exc))
+    for leaf in found:
+        if isinstance(leaf, KeyboardInterrupt):
+            _fall(record, "the program was interrupted")
+            raise leaf
+    strays = [leaf for leaf in found if isinstance(leaf, trio.Cancelled)]
+    if strays and trio.current_effective_deadline() == float("-inf"):
+        _fall(record, "the supervisor was cancelled")
+        raise exc
+    if strays and len(strays) == len(found):
+        return StrayCancelled(
+            f"{record.name!r} raised a trio.Cancelled that belongs to no cancelled scope around it; "
+            f"it was probably kept from an earlier call"
+        )
+    return exc
+
+
+def _fall(record: Record, reason: str) -> None:
+    record.core.fallen = True
+    request_abort(record, "supervisor", reason)
+    if not record.over:
+        cancelled(record)
+
+
+def engine_error(record: Record, exc: Exception) -> None:
+    """A bug of ours ends the one execution that it hit; it is logged, and the supervisor lives."""
+    _log.error("the engine failed in %s (%s)", record.id, record.name, exc_info=exc)
+    record.core.bugs.append(f"{record.id} ({record.name}): {exc!r}")
+    if record.over:
+        return
+    if record.verdict is None:
+        decide(record, ToolError("internal", "ENGINE_ERROR", "the engine failed on this call; please report it"))
+    if record.state == QUEUED:
+        end(record, "settle", "none")
+    elif record.state in FINAL:
+        finish(record)
+    else:
+        effect = record.effect
+        end(record, "lose" if effect == "unknown" else "end", effect)

@@ -1,0 +1,237 @@
+"""The first steps of a call, which never touch the world: admit, resolve, check availability, validate, ask for room."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+import trio
+
+from ..definitions import InvalidArguments
+from ..errors import BudgetExceeded, DefinitionError, Overloaded
+from ._capacity import Claim, Granted, Refused, Waiting
+from ._concurrency import Latch
+from ._execution import Core, Record
+from ._options import Budget
+from ._plan import GROUP, THREADS, Plan, compile_plan, resources
+from ._settlement import refuse, wake
+
+_OWNER: Final = "owner"
+_SUPERVISOR: Final = "supervisor"
+_NOTHING: Final = frozenset[str]()
+_log: Final = logging.getLogger("armory_trio.engine")
+
+
+class Plans:
+    """The compiled tools of one toolbox, by the names that calls use."""
+
+    __slots__ = ("_core", "by_name")
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.by_name: dict[str, Plan] = {}
+
+    def find(self, name: str) -> Plan | None:
+        """The tool that a call means by *name*: an exact id or an exact name."""
+        plan = self.by_name.get(name)
+        if plan is None:
+            tool = self._core.toolbox.get(name)
+            if tool is None:
+                return None
+            plan = compile_plan(
+                tool, default_timeout=self._core.toolbox.default_timeout, groups=self._core.settings.limits.groups
+            )
+            if plan.size is not None:
+                self._core.planner.set_limit(plan.own_limit, plan.size)
+            self.by_name[name] = plan
+        return plan
+
+
+def admit(record: Record, plans: Plans) -> None:
+    """Bring *record* as far as it goes without waiting. It is over when it was refused."""
+    core, call = record.core, record.call
+    assert call is not None
+    if core.settings.budget is not None and not _within_budget(record, core.settings.budget):
+        return
+    if call.defect is not None:
+        refuse(record, "validation", call.defect.code, call.defect.message)
+        return
+    plan = plans.by_name.get(call.name) or plans.find(call.name)
+    if plan is None:
+        _not_found(record)
+        return
+    record.plan = plan
+    record.name = plan.name
+    if plan.availability is not None:
+        available = _availability(record, plan, core.toolbox.context)
+        if inspect.isawaitable(available):
+            record.hook = available
+            record.waits_for = "policy"
+            return
+        prepare(record, available=available is True)
+    else:
+        prepare(record, available=True)
+
+
+def prepare(record: Record, *, available: bool) -> None:
+    """Go on once it is known whether the tool is available in this runtime."""
+    core, plan, call = record.core, record.plan, record.call
+    assert plan is not None and call is not None
+    if not available:
+        refuse(record, "unavailable", "TOOL_UNAVAILABLE", f"the tool {plan.name!r} is not available here")
+        return
+    if plan.key_required or plan.approval_required:
+        _refuse_for_want_of_means(record, plan)
+        return
+    try:
+        record.validated = plan.validate(call.arguments)
+    except InvalidArguments as exc:
+        issues = [{"path": issue.path, "code": issue.code, "message": issue.message} for issue in exc.issues]
+        refuse(record, "validation", "INVALID_ARGUMENTS", str(exc), {"issues": issues})
+        return
+    if plan.needs or plan.touches or core.wants_room or record.batch_id is not None:
+        _ask_for_room(record, plan)
+
+
+def _refuse_for_want_of_means(record: Record, plan: Plan) -> None:
+    """Refuse what this supervisor has no means for."""
+    if plan.key_required:
+        message = f"the tool {plan.name!r} only runs with an idempotency key, and this call has none"
+        refuse(record, "validation", "IDEMPOTENCY_KEY_REQUIRED", message)
+    else:
+        message = f"the tool {plan.name!r} needs an approval, and there is nobody here who could give one"
+        refuse(record, "permission", "APPROVAL_UNAVAILABLE", message)
+
+
+def _within_budget(record: Record, budget: Budget) -> bool:
+    core = record.core
+    if budget.max_calls is not None and core.spent >= budget.max_calls:
+        refuse(record, "conflict", "BUDGET_EXCEEDED", f"the budget of {budget.max_calls} calls is spent")
+        return False
+    if budget.max_duration is not None and core.now() - core.opened_at >= budget.max_duration:
+        refuse(record, "conflict", "BUDGET_EXCEEDED", f"the budget of {budget.max_duration:g} seconds is spent")
+        return False
+    core.spent += 1
+    record.counted = True
+    return True
+
+
+def _not_found(record: Record) -> None:
+    near = record.core.toolbox.near(record.name)
+    hint = f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+    message = f"there is no tool {record.name!r}{hint}"
+    refuse(record, "not_found", "NOT_FOUND", message, {"near": list(near)} if near else None)
+
+
+def _availability(record: Record, plan: Plan, context: Mapping[str, object]) -> object:
+    assert plan.availability is not None
+    try:
+        return plan.availability(context)
+    except Exception as exc:
+        _log.warning("the availability hook of %s raised, so it counts as unavailable: %r", record.name, exc)
+        return False
+
+
+def _ask_for_room(record: Record, plan: Plan) -> None:
+    core = record.core
+    needs = plan.needs + core.always + record.extra_needs
+    if core.settings.limits.per_owner is not None and record.owner is not None:
+        needs = (*needs, f"{_OWNER}:{record.owner}")
+    if not needs and not plan.touches and not record.in_order:
+        return
+    try:
+        reads, writes = _touched(record, plan)
+    except Exception as exc:
+        message = f"the reads or writes of {plan.name!r} could not be told: {type(exc).__name__}: {exc}"
+        refuse(record, "internal", "INTERNAL_ERROR", message)
+        return
+    claim = Claim(
+        order=record.number,
+        owner=record.owner,
+        needs=needs,
+        reads=reads,
+        writes=writes,
+        parent=_claim_above(record),
+        label=record.id,
+    )
+    decision = core.planner.request(claim)
+    match decision:
+        case Granted():
+            record.claim = claim
+            record.claim_held = True
+        case Waiting():
+            record.claim = claim
+            record.turn = Latch()
+            _keep_bound(record)
+        case Refused():
+            refuse(record, "conflict", "CAPACITY_CYCLE", f"waiting would never end, since {decision.text}")
+    if decision.others:
+        wake(core, decision.others)
+
+
+def _touched(record: Record, plan: Plan) -> tuple[frozenset[str], frozenset[str]]:
+    reads = writes = _NOTHING
+    if plan.touches:
+        named = plan.tool.contract.named(record.validated)
+        reads = resources(plan.reads, named, record.owner)
+        writes = resources(plan.writes, named, record.owner)
+    if record.in_order:
+        writes |= {f"batch:{record.batch_id}"}
+    return reads, writes
+
+
+def _claim_above(record: Record) -> Claim | None:
+    parent = record.parent
+    while parent is not None and parent.claim is None:
+        parent = parent.parent
+    return None if parent is None else parent.claim
+
+
+def _keep_bound(record: Record) -> None:
+    bound = record.core.settings.limits.queued
+    if bound is None or record.batch_id is not None or record.parent is not None:
+        return  # a batch was measured as a whole; a nested call holds up its caller, who holds a place already
+    if record.core.planner.waiting_count > bound:
+        refuse(record, "unavailable", "OVERLOADED", f"{bound} calls are waiting already; try again later")
+
+
+def set_limits(core: Core) -> None:
+    """Tell the planner of a new supervisor what bounds there are.
+
+    Raises:
+        DefinitionError: There is a bound for a group that no tool is in.
+    """
+    limits = core.settings.limits
+    core.planner.set_limit(THREADS, limits.threads)
+    used = {group for tool in core.toolbox for group in tool.options.groups}
+    for name, size in limits.groups.items():
+        if name not in used:
+            there = ", ".join(sorted(used)) or "none"
+            raise DefinitionError("Limits", "groups", f"no tool is in group {name!r}; the groups of the tools: {there}")
+        core.planner.set_limit(GROUP + name, size)
+    if limits.per_owner is not None:
+        core.planner.set_family(_OWNER, limits.per_owner)
+    if limits.concurrent is not None:
+        core.planner.set_limit(_SUPERVISOR, limits.concurrent)
+        core.always = (_SUPERVISOR,)
+    core.wants_room = limits.concurrent is not None or limits.per_owner is not None
+
+
+def require_room(core: Core, count: int, *, nested: bool) -> None:
+    """See that a batch of *count* can be admitted as a whole.
+
+    Raises:
+        Overloaded: The queue bound cannot hold those that would have to wait.
+        BudgetExceeded: The budget cannot pay for all of them.
+    """
+    limits, budget = core.settings.limits, core.settings.budget
+    if budget is not None and budget.max_calls is not None and core.spent + count > budget.max_calls:
+        left = max(0, budget.max_calls - core.spent)
+        raise BudgetExceeded(f"the budget of {budget.max_calls} calls has {left} left, and the batch has {count}")
+    if limits.queued is not None and limits.concurrent is not None and not nested:
+        used, size = core.planner.usage()[_SUPERVISOR]
+        waiting = core.planner.waiting_count + max(0, count - (size - used))
+        if waiting > limits.queued:
+            raise Overloaded(f"{waiting} calls would be waiting, and the bound is {limits.queued}; try again later")

@@ -1,0 +1,264 @@
+"""The capacity planner: who may start, who waits, and who would wait for ever. Pure: no trio, no clock, no I/O.
+
+A claim gets all that it needs at once or nothing, so a top-level claim never holds anything while it waits. A nested
+claim does wait while its ancestors hold things; that is where cycles come from, and why its wait is judged before it
+begins: whoever would close a cycle is refused, so nobody who waits already is ever let down.
+
+Waiting claims of one owner and one parent with the same needs stand in one line, and only its head is looked at. A line
+is parked at one limit that has no slot for it and is looked at again when one comes free there, so a release costs
+about as much as it lets start, however many wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ..errors import TransitionError
+from ._claims import HELD, IDLE, Claim, CycleEdge, Decision, Granted, Limit, Line, Refused, Resource, Waiting
+from ._dispatch import Dispatcher
+from ._waitgraph import WaitGraph, node_of, surely_goes
+
+__all__ = ("Claim", "CycleEdge", "Decision", "Granted", "Planner", "Refused", "Waiting")
+
+_GRANTED: Final = Granted()
+_WAITING: Final = Waiting()
+
+
+class Planner:
+    """Decides who may start. It is told what was asked for and what ended, and answers who goes.
+
+    Every call that may let somebody start names those claims in its answer, once: they have what they need already.
+    A claim is used by one planner only. Nothing here blocks or calls back.
+    """
+
+    __slots__ = ("_dispatcher", "_limits")
+
+    def __init__(self) -> None:
+        self._dispatcher = Dispatcher()
+        self._limits = self._dispatcher.limits
+
+    # -- limits
+
+    def set_limit(self, name: str, size: int) -> Sequence[Claim]:
+        """Give limit *name* *size* slots, and answer who may start now.
+
+        A limit that somebody holds or waits for may grow but not shrink: that could strand a nested claim.
+
+        Raises:
+            ValueError: *size* is less than 1, or less than before while the limit is in use.
+        """
+        _require_size(name, size)
+        limit = self._limits.get(name)
+        if limit is None:
+            self._limits[name] = Limit(name, size, lasting=True)
+            return ()
+        if size < limit.size and not (limit.is_idle() and not self._dispatcher.waiting):
+            raise ValueError(f"limit {name!r} is in use: it may grow beyond {limit.size} slots, not shrink to {size}")
+        limit.size = size
+        limit.lasting = True
+        self._dispatcher.free(limit)
+        return self._dispatcher.settle()
+
+    def set_family(self, prefix: str, size: int) -> None:
+        """Every limit whose name is *prefix*, a colon and more has *size* slots, is made on first use and forgotten
+        when nobody uses it: ``set_family("owner", 8)`` gives 8 slots to each of any number of owners.
+
+        Raises:
+            ValueError: *size* is less than 1, *prefix* holds a colon, or the family has another size already.
+        """
+        _require_size(prefix, size)
+        if ":" in prefix:
+            raise ValueError(f"the prefix {prefix!r} of a family ends before the first colon")
+        known = self._dispatcher.families.setdefault(prefix, size)
+        if known != size:
+            raise ValueError(f"each limit of the family {prefix!r} has {known} slots already, not {size}")
+
+    def usage(self) -> Mapping[str, tuple[int, int]]:
+        """Slots in use and slots in all, by limit. A slot that is lent counts once."""
+        return {name: (len(limit.owners), limit.size) for name, limit in self._limits.items()}
+
+    def holders(self, name: str) -> Sequence[str]:
+        """The labels of those who hold a slot of limit *name*, oldest first; empty when there is no such limit."""
+        limit = self._limits.get(name)
+        return () if limit is None else tuple(claim.name for claim in limit.owners)
+
+    # -- the life of a claim
+
+    def request(self, claim: Claim) -> Decision:
+        """Ask for all that *claim* needs.
+
+        Only a nested claim, or one that others have joined, is ever refused: it would have closed a cycle.
+
+        Raises:
+            LookupError: It needs a limit that was never set.
+            TransitionError: It waits or holds already.
+        """
+        if claim.standing is not IDLE:
+            raise TransitionError(f"{claim!r} was requested, but it is {claim.standing.value} already")
+        if claim.parent is None and not claim.uses and self._start_plainly(claim):
+            return _GRANTED
+        dispatcher = self._dispatcher
+        for name in claim.needs:
+            dispatcher.limit(name)
+        cycle: tuple[CycleEdge, ...] | None = None
+        if not dispatcher.start_now(claim):
+            dispatcher.enqueue(claim)
+            cycle = self._judge(claim)
+            if cycle is not None:
+                dispatcher.abandon(claim)
+        others = tuple(each for each in dispatcher.settle() if each is not claim)
+        if cycle is not None:
+            return Refused(cycle, others)
+        if claim.standing is HELD:
+            return Granted(others) if others else _GRANTED
+        return Waiting(others) if others else _WAITING
+
+    def _start_plainly(self, claim: Claim) -> bool:
+        """The way of nearly all calls: top-level, nothing read or written, every slot free, nobody passed by."""
+        limits = self._limits
+        needs = claim.needs
+        dispatcher = self._dispatcher
+        if claim.owner in dispatcher.owners:
+            return False
+        for name in needs:
+            limit = limits.get(name) or dispatcher.limit(name)
+            if len(limit.owners) >= limit.size or limit.reserver is not None:
+                return False
+        for name in needs:
+            limits[name].owners[claim] = None
+        claim.standing = HELD
+        return True
+
+    def _judge(self, claim: Claim) -> tuple[CycleEdge, ...] | None:
+        """The cycle that waiting *claim* has just closed, if any. If order or reservations close it, they give way."""
+        dispatcher = self._dispatcher
+        limits, resources = dispatcher.limits, dispatcher.resources
+        followed = claim.kin is not None and bool(claim.kin.followers)
+        if not followed and (claim.parent is None or _follows_its_like(claim, resources)):
+            return None
+        if surely_goes(claim, limits, resources):
+            return None
+        node = node_of(claim)
+        graph = WaitGraph(limits, resources, (node,), soft=False)
+        if node not in graph.live:
+            return graph.cycle(node)
+        dispatcher.unstick([claim])
+        return None
+
+    def release(self, claim: Claim) -> Sequence[Claim]:
+        """*claim* really ended: take back what it held, and answer who may start now.
+
+        What it has lent stays with the borrower until that one is released; what it borrowed goes back to the lender.
+
+        Raises:
+            TransitionError: It does not hold anything.
+        """
+        if claim.standing is not HELD:
+            raise TransitionError(f"{claim!r} was released, but it is {claim.standing.value}")
+        claim.standing = IDLE
+        dispatcher = self._dispatcher
+        quiet = True
+        if claim.borrowed or claim.lent:
+            dispatcher.give_back(claim)
+            quiet = False
+        else:
+            limits = self._limits
+            for name in claim.needs:
+                limit = limits[name]
+                del limit.owners[claim]
+                if limit.parked or limit.reserver is not None or not limit.lasting:
+                    dispatcher.free(limit)
+                    quiet = False
+        if claim.uses:
+            dispatcher.let_go(claim)
+            quiet = False
+        return () if quiet else dispatcher.settle()
+
+    def withdraw(self, claim: Claim) -> Sequence[Claim]:
+        """*claim* waits no longer; answer who may start now. One that was refused or never asked is let be.
+
+        Raises:
+            TransitionError: It holds what it asked for, so it must be released.
+        """
+        if claim.standing is HELD:
+            raise TransitionError(f"{claim!r} was withdrawn, but it holds what it asked for: release it")
+        if claim.standing is IDLE:
+            return ()
+        self._dispatcher.abandon(claim)
+        return self._dispatcher.settle()
+
+    def join(self, follower: Claim, leader: Claim) -> Waiting | Refused:
+        """*follower*, which asked for nothing itself, waits for the result of *leader*.
+
+        Raises:
+            TransitionError: *follower* waits or holds already, or has joined somebody.
+        """
+        kin = follower.family()
+        if follower.standing is not IDLE or kin.leader is not None:
+            raise TransitionError(f"{follower!r} cannot join {leader!r}: it already waits or holds")
+        kin.leader = leader
+        leader.family().followers[follower] = None
+        if follower.parent is None:
+            return _WAITING
+        self._dispatcher.remember_nested(follower)
+        cycle = self._judge(follower)
+        if cycle is not None:
+            self.leave(follower)
+        others = tuple(self._dispatcher.settle())
+        if cycle is not None:
+            return Refused(cycle, others)
+        return Waiting(others) if others else _WAITING
+
+    def leave(self, follower: Claim) -> None:
+        """*follower* no longer waits for its leader: that one ended, or the follower was aborted."""
+        kin = follower.kin
+        if kin is None or kin.leader is None:
+            return
+        if kin.leader.kin is not None:
+            kin.leader.kin.followers.pop(follower, None)
+        kin.leader = None
+        self._dispatcher.forget_nested(follower)
+
+    # -- what a waiting claim may know
+
+    @property
+    def waiting_count(self) -> int:
+        """How many claims wait; joined ones are not counted."""
+        return self._dispatcher.waiting
+
+    def position(self, claim: Claim) -> int | None:
+        """Its place, from 1, among the claims of its owner with the same needs, or among all that wait for the same
+        resource; None when it doesn't wait."""
+        place = claim.place
+        if isinstance(place, Line):
+            return place.queue.rank(claim)
+        return None if place is None else place.waiting.rank(claim)
+
+    def waits_for(self, claim: Claim) -> str | None:
+        """``capacity:<limit>`` or ``resource:<name>``; None when it doesn't wait."""
+        place = claim.place
+        if isinstance(place, Line):
+            return None if place.parked_at is None else f"capacity:{place.parked_at.name}"
+        return None if place is None else f"resource:{place.name}"
+
+
+def _require_size(name: str, size: int) -> None:
+    if size < 1:
+        raise ValueError(f"limit {name!r}: a limit has at least one slot, not {size}")
+
+
+def _follows_its_like(claim: Claim, resources: Mapping[str, Resource]) -> bool:
+    """Whether *claim* waits right behind a sibling that needs the same: that one goes, so this one goes."""
+    place = claim.place
+    if isinstance(place, Line):
+        return place.head is not claim
+    if place is None:
+        return False
+    twin = place.waiting.before_last()
+    if twin is None or twin.urgent or twin.parent is not claim.parent:
+        return False
+    if twin.needs != claim.needs or twin.uses != claim.uses:
+        return False
+    queues = [resources[name].waiting for name, _ in claim.uses]
+    return all(queue.last() is claim and queue.before_last() is twin for queue in queues)

@@ -1,0 +1,512 @@
+"""What the capacity planner plans with: claims, the queues that they stand in, and its answers.
+
+Only `Claim` and the three decisions leave the room's planner; the rest is its bookkeeping.
+Everything here is plain data: no trio, no clock, no I/O.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import OrderedDict
+from collections.abc import Collection, Iterator
+from heapq import heapify, heappop, heappush
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+
+class Standing(enum.Enum):
+    """Where a claim stands with the planner."""
+
+    IDLE = "idle"
+    """Not asked for yet, or given back."""
+    QUEUED = "queued"
+    """In a line: nobody holds a read or write that it conflicts with, so it waits for slots only."""
+    PARKED = "parked"
+    """At a resource: somebody else must be done with it first."""
+    HELD = "held"
+    """It has everything that it needs."""
+
+
+IDLE: Final = Standing.IDLE
+QUEUED: Final = Standing.QUEUED
+PARKED: Final = Standing.PARKED
+HELD: Final = Standing.HELD
+
+
+class Claim:
+    """What one execution needs before its body may run. Compared by identity.
+
+    Args:
+        order: Its place in the order of admission. No two claims of one planner share it.
+        owner: Whose turn it takes. Claims of owner None share one turn.
+        needs: Names of limits, one slot of each.
+        reads: Names of what it reads. Readers share.
+        writes: Names of what it writes. A writer excludes everybody else but its ancestors.
+        parent: The claim of the nearest ancestor that has one.
+        label: What to call it when a cycle is named, such as an execution id.
+
+    The other attributes belong to the planner.
+    """
+
+    __slots__ = (
+        "borrowed",
+        "kin",
+        "label",
+        "lent",
+        "needs",
+        "order",
+        "owner",
+        "parent",
+        "place",
+        "standing",
+        "urgent",
+        "uses",
+    )
+
+    def __init__(
+        self,
+        *,
+        order: int,
+        owner: str | None = None,
+        needs: tuple[str, ...] = (),
+        reads: Collection[str] = (),
+        writes: Collection[str] = (),
+        parent: Claim | None = None,
+        label: str = "",
+    ) -> None:
+        self.order = order
+        self.owner = owner
+        self.needs = needs if len(needs) < 2 or len(frozenset(needs)) == len(needs) else tuple(dict.fromkeys(needs))
+        self.uses: tuple[tuple[str, bool], ...] = _uses(reads, writes) if reads or writes else ()
+        self.parent = parent
+        self.label = label
+        self.standing = IDLE
+        self.place: Line | Resource | None = None
+        self.borrowed: dict[str, Claim] | None = None
+        self.lent: dict[str, Claim] | None = None
+        self.kin: Kin | None = None
+        self.urgent = False
+
+    def __repr__(self) -> str:
+        return f"<Claim {self.name} {self.standing.value}>"
+
+    @property
+    def name(self) -> str:
+        """Its label, or its place in the order of admission when it has none."""
+        return self.label or f"claim {self.order}"
+
+    def ancestors(self) -> Iterator[Claim]:
+        """Its parent, the parent of that, and so on."""
+        above = self.parent
+        while above is not None:
+            yield above
+            above = above.parent
+
+    def is_below(self, other: Claim) -> bool:
+        """Whether *other* is one of its ancestors."""
+        above = self.parent
+        while above is not None:
+            if above is other:
+                return True
+            above = above.parent
+        return False
+
+    def family(self) -> Kin:
+        """Its links to the claims that it waits for or that wait below it, made on first use."""
+        if self.kin is None:
+            self.kin = Kin()
+        return self.kin
+
+    def is_running_leaf(self) -> bool:
+        """Whether nothing below it waits, so that it will end by itself as far as anybody knows."""
+        if self.standing is QUEUED or self.standing is PARKED:
+            return False
+        kin = self.kin
+        return kin is None or not (kin.lines or kin.parked or kin.leader)
+
+
+def _uses(reads: Collection[str], writes: Collection[str]) -> tuple[tuple[str, bool], ...]:
+    written = frozenset(writes)
+    return (
+        *((name, True) for name in sorted(written)),
+        *((name, False) for name in sorted(frozenset(reads) - written)),
+    )
+
+
+class Kin:
+    """The links of a claim in the wait-for graph.
+
+    Args:
+        lines: Lines of descendants that wait for slots.
+        parked: Descendants that wait for a resource or have joined somebody.
+        followers: Claims that have joined this one.
+        leader: The claim that this one has joined.
+    """
+
+    __slots__ = ("followers", "leader", "lines", "parked")
+
+    def __init__(self) -> None:
+        self.lines: dict[Line, None] = {}
+        self.parked: dict[Claim, None] = {}
+        self.followers: dict[Claim, None] = {}
+        self.leader: Claim | None = None
+
+
+class Queue:
+    """Claims in order of admission: add, discard and first cost the same however many there are."""
+
+    __slots__ = ("_base", "_claims", "_next", "_numbered")
+
+    def __init__(self) -> None:
+        self._claims: OrderedDict[Claim, int] = OrderedDict()
+        self._base = 0
+        self._next = 0
+        self._numbered = True
+
+    def __len__(self) -> int:
+        return len(self._claims)
+
+    def __iter__(self) -> Iterator[Claim]:
+        return iter(self._claims)
+
+    def __contains__(self, claim: Claim) -> bool:
+        return claim in self._claims
+
+    def first(self) -> Claim | None:
+        """The claim that was admitted first, or None."""
+        return next(iter(self._claims), None)
+
+    def last(self) -> Claim | None:
+        """The claim that was admitted last, or None."""
+        return next(reversed(self._claims), None)
+
+    def before_last(self) -> Claim | None:
+        """The claim that was admitted last but one, or None."""
+        backwards = reversed(self._claims)
+        next(backwards, None)
+        return next(backwards, None)
+
+    def add(self, claim: Claim) -> None:
+        """Put *claim* where it belongs: nearly always the end, so the walk from there is short."""
+        later: list[Claim] = []
+        claims = self._claims
+        while claims and next(reversed(claims)).order > claim.order:
+            later.append(claims.popitem()[0])
+        self._append(claim)
+        if later:
+            self._numbered = False
+            for moved in reversed(later):
+                self._append(moved)
+
+    def _append(self, claim: Claim) -> None:
+        self._claims[claim] = self._next
+        self._next += 1
+
+    def discard(self, claim: Claim) -> None:
+        """Take *claim* out, if it is there."""
+        number = self._claims.pop(claim, None)
+        if number is None:
+            return
+        if number == self._base:
+            self._base += 1
+        elif number != self._next - 1:
+            self._numbered = False
+        else:
+            self._next -= 1
+
+    def rank(self, claim: Claim) -> int:
+        """Its place, counted from 1. Numbers are made anew only after somebody left from the middle."""
+        if not self._numbered:
+            for number, each in enumerate(self._claims):
+                self._claims[each] = number
+            self._base, self._next, self._numbered = 0, len(self._claims), True
+        return self._claims[claim] - self._base + 1
+
+
+class Owner:
+    """One owner with waiting claims. The one with the lowest turn goes first."""
+
+    __slots__ = ("lines", "name", "turn")
+
+    def __init__(self, name: str | None, turn: int) -> None:
+        self.name = name
+        self.turn = turn
+        self.lines: dict[tuple[Claim | None, tuple[str, ...]], Line] = {}
+
+
+class Line:
+    """Claims of one owner and one parent with the same needs: what holds back the first holds back all.
+
+    Args:
+        owner: Their owner.
+        parent: Their parent.
+        needs: The limits that they need.
+    """
+
+    __slots__ = ("missed", "needs", "overtakers", "owner", "parent", "parked_at", "queue", "ticket", "urgent")
+
+    def __init__(self, owner: Owner, parent: Claim | None, needs: tuple[str, ...]) -> None:
+        self.owner = owner
+        self.parent = parent
+        self.needs = needs
+        self.queue = Queue()
+        self.parked_at: Limit | None = None
+        self.ticket = 0
+        self.overtakers: list[int] = []
+        self.missed = 0
+        self.urgent = False
+
+    @property
+    def head(self) -> Claim:
+        """The claim that goes next. A line without claims is thrown away, so there always is one."""
+        head = self.queue.first()
+        assert head is not None  # noqa: S101  # the planner drops a line together with its last claim
+        return head
+
+    def entry(self) -> Entry:
+        """What to put into a heap so that the lowest turn, and within it the first admitted, comes out first."""
+        return (self.owner.turn, self.head.order, self.ticket, self)
+
+    def note_overtaker(self, order: int, most: int) -> None:
+        """Remember the *most* latest claims that overtook somebody here."""
+        heappush(self.overtakers, order)
+        if len(self.overtakers) > most:
+            heappop(self.overtakers)
+
+    def times_overtaken(self) -> int:
+        """How often the head was overtaken or missed a chance, counted no further than is remembered."""
+        order = self.head.order
+        return self.missed + sum(1 for other in self.overtakers if other > order)
+
+
+Entry: TypeAlias = tuple[int, int, int, Line]
+
+
+class Limit:
+    """A number of slots. Lines that wait for one are parked in a heap; entries may be stale.
+
+    Args:
+        name: What claims call it.
+        size: How many slots there are.
+        lasting: Whether it is kept when nobody uses it.
+    """
+
+    __slots__ = ("lasting", "name", "owners", "parked", "reserver", "size")
+
+    def __init__(self, name: str, size: int, *, lasting: bool) -> None:
+        self.name = name
+        self.size = size
+        self.lasting = lasting
+        self.owners: dict[Claim, None] = {}
+        self.parked: list[Entry] = []
+        self.reserver: Line | None = None
+
+    def spare(self, line: Line | None) -> int:
+        """How many slots *line* could take now; what another line has reserved is not among them."""
+        spare = self.size - len(self.owners)
+        reserver = self.reserver
+        if reserver is None or reserver is line or (line is not None and line.urgent):
+            return spare
+        return spare - 1
+
+    def park(self, line: Line, most: int) -> None:
+        """Let *line* wait here. *most* lines exist, so a heap much longer than that is mostly stale."""
+        if len(self.parked) > 2 * most + 16:
+            self.parked = [entry for entry in self.parked if entry[3].ticket == entry[2]]
+            heapify(self.parked)
+        line.parked_at = self
+        heappush(self.parked, line.entry())
+
+    def first_parked(self) -> Entry | None:
+        """The entry of the line whose turn it is; those that left or have had their turn since are put right."""
+        parked = self.parked
+        while parked:
+            entry = parked[0]
+            line = entry[3]
+            if line.ticket != entry[2]:
+                heappop(parked)
+            elif (current := line.entry()) != entry:
+                heappop(parked)
+                heappush(parked, current)
+            else:
+                return entry
+        return None
+
+    def is_idle(self) -> bool:
+        """Whether nobody holds, reserves or waits for a slot."""
+        return not (self.owners or self.parked or self.reserver)
+
+
+class Resource:
+    """Something that is read and written. All that wait for it stand in order of admission.
+
+    ``inside`` are those waiting whose ancestors hold it, ``urgent`` those that need not heed the order. ``parked`` are
+    those that wait for nothing else first, in groups of which only the front can go next.
+    """
+
+    __slots__ = ("inside", "name", "parked", "readers", "urgent", "waiting", "writers", "writing")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.readers: dict[Claim, None] = {}
+        self.writers: dict[Claim, None] = {}
+        self.waiting = Queue()
+        self.writing = Queue()
+        self.inside = Queue()
+        self.parked: dict[Claim | None, Queue] = {}
+        self.urgent: dict[Claim, None] = {}
+
+    def hold(self, claim: Claim, *, write: bool) -> None:
+        """*claim* reads or writes it from now on."""
+        (self.writers if write else self.readers)[claim] = None
+
+    def let_go(self, claim: Claim) -> None:
+        """*claim* is done with it."""
+        self.writers.pop(claim, None)
+        self.readers.pop(claim, None)
+
+    def is_held_by(self, claim: Claim) -> bool:
+        """Whether *claim* reads or writes it now."""
+        return claim in self.writers or claim in self.readers
+
+    def enter(self, claim: Claim, *, write: bool) -> None:
+        """*claim* waits from now on."""
+        self.waiting.add(claim)
+        if write:
+            self.writing.add(claim)
+        if any(map(self.is_held_by, claim.ancestors())):
+            self.inside.add(claim)
+
+    def leave(self, claim: Claim) -> None:
+        """*claim* waits no longer."""
+        self.waiting.discard(claim)
+        self.writing.discard(claim)
+        self.inside.discard(claim)
+        self.urgent.pop(claim, None)
+
+    def park(self, claim: Claim) -> None:
+        """*claim* waits for nothing but this first."""
+        group = claim if claim.urgent else claim.parent if claim in self.inside else None
+        self.parked.setdefault(group, Queue()).add(claim)
+
+    def unpark(self, claim: Claim) -> None:
+        """*claim* is parked here no longer."""
+        for group in (claim, claim.parent, None):
+            queue = self.parked.get(group)
+            if queue is not None:
+                queue.discard(claim)
+                if not queue:
+                    del self.parked[group]
+
+    def sort_inside(self) -> None:
+        """A holder ended while claims below it still wait: they stand in the common order from now on."""
+        for claim in tuple(self.inside):
+            if not any(map(self.is_held_by, claim.ancestors())):
+                self.inside.discard(claim)
+                if claim.place is self:
+                    self.unpark(claim)
+                    self.park(claim)
+
+    def holders_in_the_way(self, claim: Claim, *, write: bool) -> Iterator[Claim]:
+        """Who must end before *claim* may have it. What an ancestor holds is lent, so it is never in the way."""
+        for holder in self.writers:
+            if holder is not claim and not claim.is_below(holder):
+                yield holder
+        if write:
+            for holder in self.readers:
+                if holder is not claim and not claim.is_below(holder):
+                    yield holder
+
+    def waiters_in_the_way(self, claim: Claim, *, write: bool) -> Iterator[Claim]:
+        """Who goes first by the order of admission, but for those that wait for an ancestor of *claim* here."""
+        above = [each for each in claim.ancestors() if self.is_held_by(each)] if claim.parent is not None else []
+        for waiter in self._earlier(above, write=write):
+            if waiter.order >= claim.order:
+                return
+            if (write or waiter in self.writing) and not self._waits_for(waiter, above):
+                yield waiter
+
+    def _earlier(self, above: list[Claim], *, write: bool) -> Queue:
+        """A queue that holds everybody who can be in the way, as short as is cheap to tell."""
+        if not above:
+            return self.waiting if write else self.writing
+        if write and not any(each in self.writers for each in above):
+            return self.waiting
+        return self.writing if not write and len(self.writing) < len(self.inside) else self.inside
+
+    def _waits_for(self, waiter: Claim, above: list[Claim]) -> bool:
+        writes = waiter in self.writing
+        return any((writes or each in self.writers) and not waiter.is_below(each) for each in above)
+
+    def is_idle(self) -> bool:
+        """Whether nobody holds it or waits for it."""
+        return not (self.readers or self.writers or self.waiting)
+
+
+class CycleEdge(msgspec.Struct, frozen=True):
+    """One step of a cycle.
+
+    Args:
+        waiter: The label of the execution that waits.
+        kind: ``capacity`` or ``resource`` (it needs *name*, which *holder* has), ``call`` (it waits for the nested
+            call *holder*), or ``joined`` (it waits for the result of *holder*).
+        name: The limit or resource; empty otherwise.
+        holder: The label of the execution that it waits for.
+    """
+
+    waiter: str
+    kind: Literal["capacity", "resource", "call", "joined"]
+    name: str
+    holder: str
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "capacity":
+                return f"{self.waiter} needs a slot of {self.name}, which {self.holder} holds"
+            case "resource":
+                return f"{self.waiter} needs {self.name}, which {self.holder} holds"
+            case "call":
+                return f"{self.waiter} waits for its nested call {self.holder}"
+            case "joined":
+                return f"{self.waiter} waits for the result of {self.holder}"
+
+
+class Granted(msgspec.Struct, frozen=True):
+    """The claim has all that it needs: its body may run.
+
+    Args:
+        others: Claims that waited and may start too, because of this request.
+    """
+
+    others: tuple[Claim, ...] = ()
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """The claim waits; some later call names it among those that may start.
+
+    Args:
+        others: Claims that waited and may start now: this wait would have held them up for ever.
+    """
+
+    others: tuple[Claim, ...] = ()
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """Waiting would never end, so the claim does not wait. Nothing of it is left with the planner.
+
+    Args:
+        cycle: Who waits for whom; the last holder is the first waiter.
+        others: Claims that waited and may start now.
+    """
+
+    cycle: tuple[CycleEdge, ...]
+    others: tuple[Claim, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The cycle in words."""
+        return "; ".join(map(str, self.cycle))
+
+
+Decision: TypeAlias = Granted | Waiting | Refused

@@ -1,0 +1,164 @@
+"""The few primitives that trio lacks. Nothing else uses ``trio.lowlevel`` beyond its checkpoints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import asynccontextmanager
+
+import trio
+
+from ..errors import InternalError
+
+Token = trio.lowlevel.TrioToken
+"""A way back to trio's thread."""
+
+
+def current_token() -> Token:
+    """The way back to this thread, for a thread that is about to leave it."""
+    return trio.lowlevel.current_trio_token()
+
+
+def current_clock() -> Callable[[], float]:
+    """What reads the clock of this run: `trio.current_time` without looking up the run each time."""
+    return trio.lowlevel.current_clock().current_time
+
+
+class Latch:
+    """Something that happens once, and a way to wait for it.
+
+    A `trio.Event` that costs half as much: no parking lot is kept for the one task that usually waits.
+    """
+
+    __slots__ = ("_tasks", "is_set")
+
+    is_set: bool
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._tasks: list[trio.lowlevel.Task] = []
+
+    def set(self) -> None:
+        """Let everybody go who waits, and everybody who will."""
+        if not self.is_set:
+            self.is_set = True
+            for task in self._tasks:
+                trio.lowlevel.reschedule(task)
+            self._tasks.clear()
+
+    async def wait(self) -> None:
+        """Return once it happened. Always a checkpoint; cancelled: nothing has changed."""
+        if self.is_set:
+            await trio.lowlevel.checkpoint()
+            return
+        task = trio.lowlevel.current_task()
+        self._tasks.append(task)
+
+        def abort(_: object) -> trio.lowlevel.Abort:
+            self._tasks.remove(task)
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        await trio.lowlevel.wait_task_rescheduled(abort)
+
+
+class Signal:
+    """Something that happens again and again, for one task that waits for the next time."""
+
+    __slots__ = ("_task",)
+
+    def __init__(self) -> None:
+        self._task: trio.lowlevel.Task | None = None
+
+    def set(self) -> None:
+        """Let the waiting task go, if there is one."""
+        task, self._task = self._task, None
+        if task is not None:
+            trio.lowlevel.reschedule(task)
+
+    async def wait(self) -> None:
+        """Return at the next `set`. Cancelled: nothing has changed.
+
+        Raises:
+            trio.BusyResourceError: Another task waits already.
+        """
+        if self._task is not None:
+            raise trio.BusyResourceError("another task is already waiting here")
+        self._task = trio.lowlevel.current_task()
+
+        def abort(_: object) -> trio.lowlevel.Abort:
+            self._task = None
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        await trio.lowlevel.wait_task_rescheduled(abort)
+
+
+class Alarm:
+    """A point on trio's clock that may be moved while a task waits for it."""
+
+    __slots__ = ("_scope", "due")
+
+    due: float
+
+    def __init__(self) -> None:
+        self.due = math.inf
+        self._scope: trio.CancelScope | None = None
+
+    def move(self, due: float) -> None:
+        """Ring at *due* instead."""
+        self.due = due
+        if self._scope is not None:
+            self._scope.deadline = due
+
+    async def wait(self) -> None:
+        """Return when it rings. Cancelled: nothing has changed."""
+        with trio.CancelScope(deadline=self.due) as self._scope:
+            await trio.sleep_forever()
+        self._scope = None
+
+
+def leaves(exc: BaseException) -> Iterator[BaseException]:
+    """All exceptions in a group, however deep; the exception itself when it is none."""
+    if isinstance(exc, BaseExceptionGroup):
+        for inner in exc.exceptions:
+            yield from leaves(inner)
+    else:
+        yield exc
+
+
+@asynccontextmanager
+async def open_private_nursery() -> AsyncGenerator[trio.Nursery]:
+    """A nursery that our callers never notice.
+
+    What the ``async with`` body raises leaves as itself, not in a group. What a child raises is our bug and leaves
+    as `InternalError`, but for KeyboardInterrupt, which leaves bare.
+    """
+    body_error: BaseException | None = None
+    try:
+        async with trio.open_nursery() as nursery:
+            try:
+                yield nursery
+            except BaseException as exc:
+                body_error = exc
+                raise
+    except BaseExceptionGroup as group:
+        _raise_the_one_that_counts(group, body_error)
+
+
+def _raise_the_one_that_counts(group: BaseExceptionGroup[BaseException], body_error: BaseException | None) -> None:
+    # Compare leaves: a cancel scope rebuilds groups but keeps their leaves.
+    own = [] if body_error is None else list(leaves(body_error))
+    others = [leaf for leaf in leaves(group) if not any(leaf is mine for mine in own)]
+    for leaf in others:
+        if isinstance(leaf, KeyboardInterrupt):
+            raise KeyboardInterrupt(*leaf.args) from group
+    if any(not isinstance(leaf, trio.Cancelled) for leaf in others):
+        raise InternalError("a task of the engine failed; please report this") from group
+    if body_error is None:
+        raise group
+    context = body_error.__context__
+    try:
+        raise body_error
+    finally:
+        body_error.__context__ = context
+        del body_error, context
+

@@ -1,0 +1,87 @@
+"""Asking a person on behalf of a tool, with the work clocks standing still meanwhile."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import trio
+
+from ..definitions import (
+    ElicitAccepted,
+    ElicitAnswer,
+    ElicitCancelled,
+    ElicitDeclined,
+    ElicitRequest,
+    contract_from_schema,
+)
+from ..errors import ElicitationUnavailable
+from ._execution import Record
+
+
+async def ask(record: Record, message: str, schema: Mapping[str, object] | None, url: str | None) -> ElicitAnswer:
+    """Put the question, and return the answer; `ElicitCancelled` when nobody gave one in time.
+
+    The question is withdrawn when the execution is stopped or the supervisor drains. Cancelled: withdrawn.
+
+    Raises:
+        ElicitationUnavailable: The call carries no way to ask.
+        DefinitionError: *schema* is no JSON Schema for an object.
+        InvalidArguments: The answer was accepted with content that does not fit *schema*.
+        TypeError: The way to ask answered something that is no `ElicitAnswer`.
+    """
+    handler = record.elicit
+    if handler is None:
+        raise ElicitationUnavailable(
+            f"{record.name!r} asked {message!r}, but the call was made without an `elicit` option"
+        )
+    contract = None if schema is None else contract_from_schema(schema)
+    request = ElicitRequest(
+        record.id, record.call_id, record.name, message, None if schema is None else dict(schema), url
+    )
+    if record.core.closed:
+        await trio.lowlevel.checkpoint()
+        return ElicitCancelled()
+    limit = record.options.human_timeout
+    answer: object = ElicitCancelled()
+    with trio.CancelScope(relative_deadline=math.inf if limit is None else limit) as scope:
+        if record.questions is None:
+            record.questions = []
+        record.questions.append(scope)
+        stop_clocks(record)
+        try:
+            answer = await handler(request)
+        finally:
+            start_clocks(record)
+            record.questions.remove(scope)
+    if not isinstance(answer, ElicitAccepted | ElicitDeclined | ElicitCancelled):
+        raise TypeError(f"the `elicit` option answered {answer!r}; answer ElicitAccepted, ElicitDeclined or ElicitCancelled")
+    if contract is not None and isinstance(answer, ElicitAccepted):
+        content = answer.content
+        contract.validate(content if isinstance(content, Mapping) else {})
+    return answer
+
+
+def stop_clocks(record: Record) -> None:
+    """A person is thinking: ``timeout`` and ``idle_timeout`` of the execution and its callers stand still."""
+    now = record.core.now()
+    for member in record.lineage():
+        if not member.paused:
+            member.paused_at = now
+        member.paused += 1
+
+
+def start_clocks(record: Record) -> None:
+    """The work goes on: what the person took is added to every limit of work."""
+    now = record.core.now()
+    for member in record.lineage():
+        member.paused -= 1
+        if member.paused or member.over:
+            continue
+        timers = member.core.timers
+        if member.timeout_at is not None:
+            member.timeout_at += now - member.paused_at
+            timers.at(member.timeout_at, member, "timeout")
+        if member.idle_timeout is not None:
+            member.last_activity = now
+            timers.at(now + member.idle_timeout, member, "idle")

@@ -1,0 +1,149 @@
+"""What happened, one typed value each, for readers of ``supervisor.events``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from ..definitions import Category, Effect, LogLevel, Outcome
+from ._lifecycle import AbortSource, State
+
+
+class Happening(msgspec.Struct, frozen=True, kw_only=True):
+    """What all events share.
+
+    Args:
+        sequence: Numbers all events of one supervisor, from 1.
+        at: Seconds on trio's clock.
+    """
+
+    sequence: int
+    at: float
+
+
+class OfExecution(Happening, frozen=True, kw_only=True):
+    """What all events of one execution share.
+
+    Args:
+        revision: Its snapshot shows at least this revision from now on.
+        owner_id: None when neither the call nor its context names one.
+    """
+
+    execution_id: str
+    call_id: str
+    tool_name: str
+    owner_id: str | None
+    revision: int
+
+
+class ExecutionAdmitted(OfExecution, frozen=True, kw_only=True, tag=True):
+    """A call came in and has a record."""
+
+    parent_id: str | None
+    batch_id: str | None
+
+
+class ExecutionRefused(OfExecution, frozen=True, kw_only=True, tag=True):
+    """A call was answered without running: its body will never be entered."""
+
+    category: Category
+    code: str
+
+
+class ExecutionStarted(OfExecution, frozen=True, kw_only=True, tag=True):
+    """The body was entered; queue time ends here."""
+
+    attempt: int
+
+
+class ProgressReported(OfExecution, frozen=True, kw_only=True, tag=True):
+    """The tool reported progress. ``checkpoint`` only comes to readers with ``include_payloads``."""
+
+    percent: float | None
+    message: str | None
+    checkpoint: object = None
+
+
+class StreamOpened(OfExecution, frozen=True, kw_only=True, tag=True):
+    """The first chunk came."""
+
+
+class ChunkEmitted(OfExecution, frozen=True, kw_only=True, tag=True):
+    """A chunk came. Only for readers with ``include_payloads``."""
+
+    index: int
+    chunk: object
+
+
+class StreamClosed(OfExecution, frozen=True, kw_only=True, tag=True):
+    """A stream ended; ``complete`` says whether it came to its own end."""
+
+    chunks: int
+    complete: bool
+
+
+class LogWritten(OfExecution, frozen=True, kw_only=True, tag=True):
+    """The tool wrote a line. ``data`` only comes to readers with ``include_payloads``."""
+
+    level: LogLevel
+    message: str
+    data: Mapping[str, object] | None = None
+
+
+class CustomEmitted(OfExecution, frozen=True, kw_only=True, tag=True):
+    """An event of the tool's own. ``data`` only comes to readers with ``include_payloads``."""
+
+    name: str
+    data: object = None
+
+
+class EffectOpened(OfExecution, frozen=True, kw_only=True, tag=True):
+    """From here on the world changes."""
+
+    label: str
+    target: str | None
+
+
+class EffectClosed(OfExecution, frozen=True, kw_only=True, tag=True):
+    """The stretch is over; ``state`` as in `EffectRecord`."""
+
+    label: str
+    target: str | None
+    state: str
+
+
+class AbortRequested(OfExecution, frozen=True, kw_only=True, tag=True):
+    """Somebody asked the execution to stop."""
+
+    source: AbortSource
+    reason: str
+
+
+class OutcomeDecided(OfExecution, frozen=True, kw_only=True, tag=True):
+    """The caller is released. Exactly once for each execution."""
+
+    outcome: Outcome
+    category: Category | None
+    code: str | None
+    effect: Effect
+
+
+class ExecutionSettled(OfExecution, frozen=True, kw_only=True, tag=True):
+    """The state is final. Exactly once for each execution."""
+
+    state: State
+    outcome: Outcome
+    effect: Effect
+
+
+class AdmissionWasClosed(Happening, frozen=True, kw_only=True, tag=True):
+    """The supervisor takes no new work from here on."""
+
+    reason: str
+
+
+class Lagged(Happening, frozen=True, kw_only=True, tag=True):
+    """This reader was too slow: so many events were dropped just before this place."""
+
+    missed: int

@@ -1,0 +1,427 @@
+"""One execution's record, and the shared state of the supervisor that it lives in."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol
+
+import msgspec
+import trio
+
+from ..definitions import Category, Content, Effect, EffectRecord, Outcome, RequestContext, ToolCall, ToolResult
+from ..toolbox import Toolbox
+from ._capacity import Claim, Planner
+from ._concurrency import Latch, current_clock
+from ._events import ChunkEmitted, Happening
+from ._lifecycle import FINAL, QUEUED, Abort, Cleanup, Lifecycle, Progress, Snapshot
+from ._options import Budget, Elicitor, Limits, Options, Retention
+from ._plan import Plan
+from ._subscriptions import EventFeed, Publications
+from ._timers import Kind, Timers
+
+RELEASE_AFTER: Final = 0.05
+"""Seconds that a cancelled caller waits for the body, and after which an aborted body is shown as cleaning up.
+
+A tool that can be interrupted is gone within one turn of the scheduler; this is long enough to say so and short
+enough that nobody notices.
+"""
+
+
+_STRENGTH: Final[dict[Effect, int]] = {"none": 0, "completed": 1, "unknown": 2}
+
+
+Verdict = tuple[Outcome, Category | None, str | None]
+"""What the caller is told, without its words: outcome, and category and code of an error."""
+
+
+def strongest(one: Effect, other: Effect) -> Effect:
+    """The effect that says more about what may have happened."""
+    return one if _STRENGTH[one] >= _STRENGTH[other] else other
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What a host said about the whole supervisor, checked."""
+
+    limits: Limits
+    budget: Budget | None
+    retention: Retention
+    error_detail: str
+    cleanup_timeout: float
+    drain_for: float
+    default_request_context: RequestContext | None
+
+
+class Keeper(Protocol):
+    """Whoever keeps the result of an ended execution, so that its record need not."""
+
+    def keep(self, result: ToolResult[object], late: object) -> None:
+        """The execution ended with *result*; *late* is what its body returned when nobody wanted it any more."""
+        ...
+
+
+class Window(Protocol):
+    """An effect window, as far as the record needs it."""
+
+    def record(self) -> EffectRecord: ...
+
+
+class Feeder(Protocol):
+    """The buffer between a live stream and its reader, as the tool's side sees it."""
+
+    when_room: Callable[[], None] | None
+    """Told when the tool need not wait any more, if its driver is in a thread."""
+
+    @property
+    def full(self) -> bool:
+        """Whether the tool has to wait."""
+        ...
+
+    def put(self, chunk: object) -> None:
+        """Add a chunk; the bound is the driver's to keep."""
+        ...
+
+    def mark_waiting(self) -> None:
+        """The tool waits for the reader from now on."""
+        ...
+
+    async def room(self) -> None:
+        """Return when there is room. Cancelled: nothing has changed."""
+        ...
+
+    def decided(self) -> None:
+        """The outcome is decided: the reader may go once it has read what there is."""
+        ...
+
+    def limit_wait(self) -> None:
+        """The supervisor drains: a reader that does not come holds it up only so long."""
+        ...
+
+    def stalled(self, at: float) -> bool:
+        """Whether the time for which the tool may wait ran out at *at*, with nothing read meanwhile."""
+        ...
+
+
+class Core:
+    """What all executions of one supervisor share. Only synchronous code touches it."""
+
+    __slots__ = (
+        "admitted",
+        "always",
+        "bugs",
+        "closed",
+        "due",
+        "encode",
+        "fallen",
+        "feed",
+        "idle",
+        "kept",
+        "live",
+        "log",
+        "now",
+        "nursery",
+        "opened_at",
+        "planner",
+        "prefix",
+        "settings",
+        "spent",
+        "timers",
+        "toolbox",
+        "wants_room",
+        "watches_kept",
+    )
+
+    def __init__(self, toolbox: Toolbox, settings: Settings, *, prefix: str) -> None:
+        self.toolbox = toolbox
+        self.settings = settings
+        self.prefix = prefix
+        self.timers = Timers()
+        self.planner = Planner()
+        self.log = Publications()
+        self.feed = EventFeed()
+        self.live: dict[str, Record] = {}
+        self.kept: deque[Record] = deque(maxlen=settings.retention.count)
+        self.watches_kept = settings.retention.seconds is not None
+        """Whether kept records have to be looked at before a new one comes: not only their number counts."""
+        self.idle: list[Latch] = []
+        self.always: tuple[str, ...] = ()
+        """The limits that every call needs a slot of."""
+        self.wants_room = False
+        """Whether every call, or every call with an owner, needs a slot of something."""
+        self.admitted = 0
+        self.spent = 0
+        self.closed = False
+        self.fallen = False
+        """Set when the whole supervisor falls: no further body may begin."""
+        self.bugs: list[str] = []
+        self.now = current_clock()
+        """Reads trio's clock, in seconds."""
+        self.opened_at = self.now()
+        self.nursery: trio.Nursery
+        self.due: Callable[[Record, Kind, float], None]
+        self.encode: Callable[[object], tuple[Content, ...]]
+
+    def retire(self, record: Record) -> None:
+        """Move *record*, whose body is gone, from the live ones to the kept ones."""
+        del self.live[record.id]
+        if self.watches_kept or self.log.active:
+            self.forget_expired(room=1)
+        self.kept.append(record)
+        if not self.kept and self.log.active:
+            self.log.forget(record)
+        if self.idle:
+            self.stir()
+
+    def forget_expired(self, *, room: int = 0) -> None:
+        """Drop what is kept for longer than was asked for, and what has to make *room*."""
+        retention, kept = self.settings.retention, self.kept
+        horizon = None if retention.seconds is None else self.now() - retention.seconds
+        while kept and (len(kept) + room > retention.count or _ended_before(kept[0], horizon)):
+            record = kept.popleft()
+            if self.log.active:
+                self.log.forget(record)
+
+    def stir(self) -> None:
+        """Something ended for which a shutdown may wait."""
+        for latch in self.idle:
+            latch.set()
+        self.idle.clear()
+
+    async def stirred(self) -> None:
+        """Return when something has ended. Cancelled: nothing has changed."""
+        latch = Latch()
+        self.idle.append(latch)
+        await latch.wait()
+
+
+def _ended_before(record: Record, horizon: float | None) -> bool:
+    return horizon is not None and record.ended_at is not None and record.ended_at < horizon
+
+
+class Record(Lifecycle):
+    """Everything that the engine knows of one execution.
+
+    It changes only through `apply` and beside it, in synchronous code, by whoever learns a fact: the body's task, an
+    aborter or the timer task. What most executions never have is a default of the class and costs them nothing.
+    """
+
+    owner: str | None = None
+    request_context: RequestContext | None = None
+    parent: Record | None = None
+    started_by: str | None = None
+    batch_id: str | None = None
+    batch_index: int | None = None
+    plan: Plan | None = None
+    validated: object = None
+    counted = False
+    """Whether the budget has paid for it."""
+
+    # waiting for its turn
+    claim: Claim | None = None
+    claim_held = False
+    extra_needs: tuple[str, ...] = ()
+    in_order = False
+    turn: Latch | None = None
+    waits_for: str | None = None
+    hook: Awaitable[object] | None = None
+    hook_scope: trio.CancelScope | None = None
+
+    # running
+    scope: trio.CancelScope | None = None
+    attempts = 0
+    returned = False
+    failure_effect: Effect | None = None
+    final_effect: Effect | None = None
+    windows: list[Window] | None = None
+    children: dict[str, Record] | None = None
+    child_effect: Effect = "none"
+    open_waits: list[str] | None = None
+    progress: Progress | None = None
+    chunks = 0
+    collected: list[object] | None = None
+    collects = True
+    feeder: Feeder | None = None
+    elicit: Elicitor | None = None
+    questions: list[trio.CancelScope] | None = None
+
+    # being stopped
+    abort: Abort | None = None
+    abort_code = "CANCELLED"
+    abort_latch: Latch | None = None
+    cut = False
+    cleanup: Cleanup = "not-required"
+    cleanup_detail = ""
+    thread_left = False
+
+    # times
+    started_at: float | None = None
+    ended_at: float | None = None
+    settled_at: float | None = None
+    deadline: float | None = None
+    timeout_at: float | None = None
+    idle_timeout: float | None = None
+    paused = 0
+    paused_at = 0.0
+    timers = 0
+
+    # how it ended
+    settled: Latch | None = None
+    result: ToolResult[object] | None = None
+    verdict: Verdict | None = None
+    on_released: Callable[[Record], None] | None = None
+    keeper: Keeper | None = None
+    late: object = None
+    published = 0
+
+    def __init__(self, core: Core, call: ToolCall, options: Options, number: int, now: float) -> None:
+        super().__init__(core.log)
+        self.core = core
+        self.number = number
+        self.id = f"{core.prefix}-{number}"
+        self.call: ToolCall | None = call
+        self.call_id = call.id
+        self.name = call.name
+        self.options = options
+        self.admitted_at = self.last_activity = now
+        self.released = Latch()
+
+    def announce(self) -> None:
+        """Write down that something was published."""
+        self.core.log.publish(self)
+
+    @property
+    def over(self) -> bool:
+        """Whether the body is gone and the state is final: nothing more can come."""
+        return self.ended_at is not None
+
+    @property
+    def decided(self) -> bool:
+        """Whether the caller has been told, or will be with the next turn of the scheduler."""
+        return self.verdict is not None
+
+    @property
+    def effect(self) -> Effect:
+        """What the world may have seen, as far as is known now: the strongest of its own and its children's."""
+        if self.final_effect is not None:
+            return self.final_effect
+        found = self._own_effect()
+        if self.child_effect != "none":
+            found = strongest(found, self.child_effect)
+        if self.children:
+            for child in self.children.values():
+                found = strongest(found, child.effect)
+        return found
+
+    def _own_effect(self) -> Effect:
+        # The first row that fits; docs/effects.md shows the same table.
+        plan = self.plan
+        if not self.attempts or plan is None or plan.read_only:
+            return "none"
+        if plan.effect_windows:
+            states = [window.record().state for window in self.windows or ()]
+            if "open" in states or "unknown" in states:
+                return "unknown"
+            return "completed" if "completed" in states else "none"
+        if self.returned:
+            return "completed"
+        return self.failure_effect or "unknown"
+
+    def due(self, kind: Kind, at: float) -> None:
+        """A time limit of this execution ran out."""
+        self.core.due(self, kind, at)
+
+    def touch(self) -> None:
+        """There was a sign of life: it and whoever called it are not idle."""
+        now = self.core.now()
+        record: Record | None = self
+        while record is not None:
+            record.last_activity = now
+            record = record.parent
+
+    def hand_over(self, keeper: Keeper) -> None:
+        """Give the result to its keeper."""
+        if self.result is not None:
+            keeper.keep(self.result, self.late)
+            self.result = self.keeper = self.late = None
+
+    def take(self) -> ToolResult[object]:
+        """The result, which the record then no longer keeps."""
+        result = self.result
+        assert result is not None
+        if self.keeper is None and self.over:
+            self.result = None
+        return result
+
+    def lineage(self) -> list[Record]:
+        """This execution and those that called it, from the inside out."""
+        found = [self]
+        while (parent := found[-1].parent) is not None:
+            found.append(parent)
+        return found
+
+    def tell(self, kind: type[Happening], **facts: object) -> None:
+        """Send an event of this execution. Only called while somebody reads."""
+        feed = self.core.feed
+        feed.send(self._event(kind, facts))
+
+    def tell_with_payload(self, kind: type[Happening], facts: dict[str, object], payload: dict[str, object]) -> None:
+        """Send an event whose *payload* goes only to readers who ask for it."""
+        full = self._event(kind, {**facts, **payload})
+        without = msgspec.structs.replace(full, **dict.fromkeys(payload))
+        self.core.feed.send(full, without_payload=without)
+
+    def tell_chunk(self, index: int, chunk: object) -> None:
+        """Send a chunk to the readers who ask for payloads."""
+        event = self._event(ChunkEmitted, {"index": index, "chunk": chunk})
+        self.core.feed.send_payload(event)
+
+    def _event(self, kind: Callable[..., Happening], facts: dict[str, object]) -> Happening:
+        return kind(
+            sequence=self.core.feed.next(),
+            at=self.core.now(),
+            execution_id=self.id,
+            call_id=self.call_id,
+            tool_name=self.name,
+            owner_id=self.owner,
+            revision=self.revision,
+            **facts,
+        )
+
+    def snapshot(self) -> Snapshot:
+        """What this execution looks like now."""
+        outcome, category, code = self.verdict or (None, None, None)
+        planner, claim = self.core.planner, self.claim
+        queued = self.state == QUEUED and claim is not None and not self.claim_held
+        return Snapshot(
+            execution_id=self.id,
+            call_id=self.call_id,
+            tool_name=self.name,
+            tool_id=self.plan.id if self.plan is not None else None,
+            owner_id=self.owner,
+            parent_id=self.parent.id if self.parent is not None else None,
+            started_by=self.started_by,
+            batch_id=self.batch_id,
+            batch_index=self.batch_index,
+            state=self.state,
+            revision=self.revision,
+            waits_for=planner.waits_for(claim) if queued and claim is not None else self.waits_for,
+            outcome=outcome,
+            error_category=category,
+            error_code=code,
+            effect=self.effect,
+            queue_position=planner.position(claim) if queued and claim is not None else None,
+            capacity=claim.needs if claim is not None and self.claim_held else (),
+            deadline=self.deadline,
+            admitted_at=self.admitted_at,
+            started_at=self.started_at,
+            last_activity_at=self.last_activity,
+            ended_at=self.ended_at,
+            settled_at=self.settled_at,
+            progress=self.progress,
+            declared_wait=self.open_waits[-1] if self.open_waits and self.state not in FINAL else None,
+            chunks=self.chunks,
+            attempts=self.attempts,
+            abort=self.abort,
+            cleanup=self.cleanup,
+            placement=self.plan.placement if self.plan is not None else "task",
+        )

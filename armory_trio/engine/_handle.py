@@ -1,0 +1,168 @@
+"""What a host holds of an execution that it started, and of one that it streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+
+import msgspec
+import trio
+
+from ..definitions import ToolCall, ToolResult
+from ._abort import AbortAnswer, request_abort
+from ._concurrency import Latch
+from ._execution import RELEASE_AFTER, Record
+from ._lifecycle import FINAL, AbortSource, Snapshot
+from ._streams import ChunkBuffer
+
+
+class PrivilegedSnapshot(msgspec.Struct, frozen=True):
+    """A snapshot with what ordinary watchers must not see.
+
+    Args:
+        call: The call with its arguments.
+        result: The result, once the outcome is decided.
+        late_value: What the body returned when its caller had been told something else already.
+    """
+
+    snapshot: Snapshot
+    call: ToolCall
+    result: ToolResult[object] | None
+    late_value: object
+
+
+class Execution:
+    """One started execution. Made by `Supervisor.start`; outlives the record that the supervisor keeps."""
+
+    __slots__ = ("_call", "_late", "_record", "_result")
+
+    def __init__(self, call: ToolCall, record: Record) -> None:
+        self._call = call
+        self._record = record
+        self._result: ToolResult[object] | None = None
+        self._late: object = None
+
+    def keep(self, result: ToolResult[object], late: object) -> None:
+        """Take over what the record no longer keeps. For the supervisor, once."""
+        self._result = result
+        self._late = late
+
+    def __repr__(self) -> str:
+        return f"<Execution {self.id} of {self._record.name!r}: {self._record.state}>"
+
+    @property
+    def id(self) -> str:
+        """The execution's id in snapshots and events."""
+        return self._record.id
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What it looks like now."""
+        return self._record.snapshot()
+
+    def privileged_snapshot(self) -> PrivilegedSnapshot:
+        """What it looks like now, with arguments and results."""
+        record = self._record
+        late = self._late if self._result is not None else record.late
+        return PrivilegedSnapshot(record.snapshot(), self._call, self._decided, late)
+
+    def abort(self, reason: str = "aborted by its host") -> AbortAnswer:
+        """Ask it to stop, and say what that did. Whether it was honoured shows in the snapshot."""
+        return request_abort(self._record, "caller", reason)
+
+    async def result(self) -> ToolResult[object]:
+        """The result, as soon as the outcome is decided. Cancelled: the execution goes on."""
+        await self._record.released.wait()
+        result = self._decided
+        assert result is not None
+        return result
+
+    async def settled(self) -> Snapshot:
+        """The snapshot, once the state is final. Cancelled: the execution goes on."""
+        await wait_settled(self._record)
+        return self._record.snapshot()
+
+    @property
+    def _decided(self) -> ToolResult[object] | None:
+        return self._result if self._result is not None else self._record.result
+
+
+async def wait_settled(record: Record) -> None:
+    """Return when the state of *record* is final. Always a checkpoint."""
+    if record.settled is None:
+        record.settled = Latch()
+        if record.state in FINAL:
+            record.settled.set()
+    await record.settled.wait()
+
+
+async def leave(record: Record, source: AbortSource, reason: str) -> None:
+    """Its caller goes: ask *record* to stop, and wait a moment for its body, shielded from what made the caller go."""
+    request_abort(record, source, reason)
+    if not record.over:
+        with trio.move_on_after(RELEASE_AFTER, shield=True):
+            await wait_settled(record)
+
+
+class Stream:
+    """Chunks of a running tool, and its result. Made by `Supervisor.stream`; use it with ``async with``.
+
+    Iterate to read the chunks as they come. The iteration ends when the outcome is decided and everything was read;
+    `result` then says how it ended, also when it was no success. Leaving the block early stops the tool.
+    """
+
+    __slots__ = ("_buffer", "_execution", "_record")
+
+    def __init__(self, execution: Execution, record: Record, buffer: ChunkBuffer) -> None:
+        self._execution = execution
+        self._record = record
+        self._buffer = buffer
+
+    @property
+    def execution(self) -> Execution:
+        """The execution behind the stream."""
+        return self._execution
+
+    @property
+    def result(self) -> ToolResult[object]:
+        """The result.
+
+        Raises:
+            RuntimeError: The outcome is not decided yet; read the stream to its end first.
+        """
+        result = self._execution.privileged_snapshot().result
+        if result is None:
+            raise RuntimeError("the outcome of this stream is not decided yet; read it to its end first")
+        return result
+
+    def __aiter__(self) -> Stream:
+        return self
+
+    async def __anext__(self) -> object:
+        """The next chunk. Cancelled: nothing is lost."""
+        return await self._buffer.get()
+
+    async def leave(self) -> None:
+        """Stop the tool unless its outcome is decided; what leaving the block does."""
+        if self._record.verdict is None:
+            await leave(self._record, "caller", "the reader left the stream")
+
+
+class OpenStream:
+    """``async with`` round a stream: the call is made on entering, and stopped on leaving unless it has ended."""
+
+    __slots__ = ("_begin", "_stream")
+
+    def __init__(self, begin: Callable[[], Stream]) -> None:
+        self._begin = begin
+        self._stream: Stream | None = None
+
+    async def __aenter__(self) -> Stream:
+        self._stream = self._begin()
+        return self._stream
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._stream is not None:
+            await self._stream.leave()

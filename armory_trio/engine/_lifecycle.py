@@ -1,0 +1,302 @@
+"""The life of one execution: states, events, the table, and the snapshot that shows it.
+
+Everything that decides a state lives in this file; nothing here waits, reads a clock or knows trio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, Protocol
+
+import msgspec
+
+from ..definitions import Category, Effect, Outcome
+from ..errors import TransitionError
+
+State = Literal[
+    "queued",
+    "active",
+    "waiting",
+    "streaming",
+    "abort-requested",
+    "cleanup-pending",
+    "terminal",
+    "unknown-effect",
+]
+
+Event = Literal[
+    "start",
+    "settle",
+    "abort",
+    "abort-during-hook",
+    "wait",
+    "resume",
+    "resume-last",
+    "stream",
+    "end",
+    "end-unknown",
+    "lose",
+    "overdue",
+    "unresolved",
+    "late-end",
+    "resolve",
+]
+"""What can happen to an execution.
+
+``abort-during-hook`` is an abort of a queued call while code of the user's (an availability or policy hook) is
+still running for it; ``resume-last`` closes the last open wait; ``end-unknown`` ends a body whose effect is unknown.
+"""
+
+QUEUED: Final = "queued"
+ACTIVE: Final = "active"
+WAITING: Final = "waiting"
+STREAMING: Final = "streaming"
+ABORT_REQUESTED: Final = "abort-requested"
+CLEANUP_PENDING: Final = "cleanup-pending"
+TERMINAL: Final = "terminal"
+UNKNOWN_EFFECT: Final = "unknown-effect"
+
+STATES: Final[tuple[State, ...]] = (
+    QUEUED,
+    ACTIVE,
+    WAITING,
+    STREAMING,
+    ABORT_REQUESTED,
+    CLEANUP_PENDING,
+    TERMINAL,
+    UNKNOWN_EFFECT,
+)
+
+EVENTS: Final[tuple[Event, ...]] = (
+    "start",
+    "settle",
+    "abort",
+    "abort-during-hook",
+    "wait",
+    "resume",
+    "resume-last",
+    "stream",
+    "end",
+    "end-unknown",
+    "lose",
+    "overdue",
+    "unresolved",
+    "late-end",
+    "resolve",
+)
+
+TRANSITIONS: Final[Mapping[State, Mapping[Event, State]]] = {
+    QUEUED: {"start": ACTIVE, "settle": TERMINAL, "abort": TERMINAL, "abort-during-hook": ABORT_REQUESTED},
+    ACTIVE: {
+        "wait": WAITING,
+        "stream": STREAMING,
+        "abort": ABORT_REQUESTED,
+        "end": TERMINAL,
+        "end-unknown": UNKNOWN_EFFECT,
+        "lose": UNKNOWN_EFFECT,
+    },
+    STREAMING: {
+        "wait": WAITING,
+        "abort": ABORT_REQUESTED,
+        "end": TERMINAL,
+        "end-unknown": UNKNOWN_EFFECT,
+        "lose": UNKNOWN_EFFECT,
+    },
+    WAITING: {
+        "wait": WAITING,
+        "resume": WAITING,
+        "resume-last": ACTIVE,
+        "stream": WAITING,
+        "abort": ABORT_REQUESTED,
+        "end": TERMINAL,
+        "end-unknown": UNKNOWN_EFFECT,
+        "lose": UNKNOWN_EFFECT,
+    },
+    ABORT_REQUESTED: {
+        "wait": ABORT_REQUESTED,
+        "resume": ABORT_REQUESTED,
+        "resume-last": ABORT_REQUESTED,
+        "stream": ABORT_REQUESTED,
+        "abort": ABORT_REQUESTED,
+        "overdue": CLEANUP_PENDING,
+        "end": TERMINAL,
+        "end-unknown": UNKNOWN_EFFECT,
+        "lose": UNKNOWN_EFFECT,
+    },
+    CLEANUP_PENDING: {
+        "wait": CLEANUP_PENDING,
+        "resume": CLEANUP_PENDING,
+        "resume-last": CLEANUP_PENDING,
+        "stream": CLEANUP_PENDING,
+        "abort": CLEANUP_PENDING,
+        "overdue": UNKNOWN_EFFECT,
+        "unresolved": UNKNOWN_EFFECT,
+        "end": TERMINAL,
+        "end-unknown": UNKNOWN_EFFECT,
+        "lose": UNKNOWN_EFFECT,
+    },
+    TERMINAL: {},
+    UNKNOWN_EFFECT: {"late-end": UNKNOWN_EFFECT, "resolve": TERMINAL},
+}
+"""One row for every state, the dead one too.
+
+``resume-last`` leads back to the state before the wait: `Lifecycle` answers ``streaming`` there when a chunk came
+before or meanwhile.
+"""
+
+FINAL: Final = frozenset((TERMINAL, UNKNOWN_EFFECT))
+"""The states in which an execution is settled."""
+
+STARTED: Final = frozenset((ACTIVE, WAITING, STREAMING))
+"""The states of a body that runs and was not asked to stop."""
+
+_SILENT: Final = frozenset((ABORT_REQUESTED, CLEANUP_PENDING))
+"""Staying in one of these is counted and not published."""
+
+
+_COUNTED: Final = frozenset(("wait", "resume", "resume-last", "stream"))
+"""Events that also say how many waits are open, or where the last one leads back to."""
+
+
+class Log(Protocol):
+    """Where published steps are written down."""
+
+    @property
+    def active(self) -> bool:
+        """Whether anybody reads it."""
+        ...
+
+
+class Lifecycle:
+    """Where one execution stands. `apply` is the only thing that ever changes it."""
+
+    __slots__ = ("_log", "_streaming", "revision", "state", "waits")
+
+    state: State
+    revision: int
+    waits: int
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self.state = QUEUED
+        self.revision = 1
+        self.waits = 0
+        self._streaming = False
+
+    def apply(self, event: Event) -> None:
+        """Make the step that *event* stands for, and publish it unless it is one that is only counted.
+
+        Raises:
+            TransitionError: The state does not accept *event*; nothing has changed.
+        """
+        before = self.state
+        after = TRANSITIONS[before].get(event)
+        if after is None:
+            raise TransitionError(f"{event!r} while {before!r}")
+        if event in _COUNTED:
+            after = self._count(event, after)
+        self.state = after
+        if after != before or before not in _SILENT:
+            self.revision += 1
+            if self._log.active:
+                self.announce()
+
+    def publish(self) -> None:
+        """Show something that is no step of the state: progress, a declared wait."""
+        self.revision += 1
+        if self._log.active:
+            self.announce()
+
+    def announce(self) -> None:
+        """Write down that something was published; only called while somebody reads."""
+
+    def _count(self, event: Event, after: State) -> State:
+        if event == "wait":
+            self.waits += 1
+        elif event == "stream":
+            self._streaming = True
+        else:
+            self.waits -= 1
+        return STREAMING if after == ACTIVE and self._streaming else after
+
+
+AbortSource = Literal["caller", "deadline", "owner", "supervisor", "parent", "batch", "shutdown"]
+"""Who asked an execution to stop."""
+
+Cleanup = Literal["not-required", "pending", "completed", "failed", "unresolved"]
+"""How cleaning up after an abort went."""
+
+
+class Abort(msgspec.Struct, frozen=True):
+    """A request to stop.
+
+    Args:
+        source: Who asked.
+        reason: Why, in words.
+        requested_at: When, in seconds on trio's clock.
+        honoured: True once the body ended because of it, False when the body finished its work all the same, None
+            while nobody knows.
+    """
+
+    source: AbortSource
+    reason: str
+    requested_at: float
+    honoured: bool | None = None
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """The last report of a running tool; ``percent`` is from 0 to 100."""
+
+    percent: float | None
+    message: str | None
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """One execution at one moment. Times are seconds on trio's clock.
+
+    Never holds arguments, results, credentials or authority.
+
+    Args:
+        revision: Grows by one with each publication, from 1.
+        waits_for: What a queued execution waits for: ``policy``, ``approval``, ``ledger``, ``joined:<id>``,
+            ``capacity:<limit>`` or ``resource:<name>``.
+        effect: What the world may have seen, as far as is known now.
+        queue_position: 1 for the next in line; None unless it waits for capacity.
+        capacity: The limits that it holds a slot of.
+        deadline: The point by which the outcome is decided.
+        ended_at: When the body really ended.
+        settled_at: When the state became final.
+        declared_wait: What the tool says that it waits for.
+    """
+
+    execution_id: str
+    call_id: str
+    tool_name: str
+    tool_id: str | None
+    owner_id: str | None
+    parent_id: str | None
+    started_by: str | None
+    batch_id: str | None
+    batch_index: int | None
+    state: State
+    revision: int
+    waits_for: str | None
+    outcome: Outcome | None
+    error_category: Category | None
+    error_code: str | None
+    effect: Effect
+    queue_position: int | None
+    capacity: tuple[str, ...]
+    deadline: float | None
+    admitted_at: float
+    started_at: float | None
+    last_activity_at: float
+    ended_at: float | None
+    settled_at: float | None
+    progress: Progress | None
+    declared_wait: str | None
+    chunks: int
+    attempts: int
+    abort: Abort | None
+    cleanup: Cleanup
+    placement: str

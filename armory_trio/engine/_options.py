@@ -1,0 +1,144 @@
+"""What a host may say about one call, and about the whole supervisor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, TypedDict
+
+import msgspec
+
+from ..definitions import ElicitAnswer, ElicitRequest, RequestContext
+from ..errors import DefinitionError
+
+Elicitor = Callable[[ElicitRequest], Awaitable[ElicitAnswer]]
+"""Asks a person; cancelled when the question is withdrawn."""
+
+
+class CallOptions(TypedDict, total=False):
+    """The options of one call, all of them optional.
+
+    Args:
+        owner_id: Who owns the call: for limits, events, snapshots and abort. By default the owner of the request
+            context.
+        timeout: Seconds of the tool's own work, from the start of its body.
+        deadline: The point on trio's clock by which the outcome is decided, whatever it waits for.
+        idle_timeout: Seconds without progress, log line or chunk after which the call is stopped.
+        human_timeout: Seconds that a question to a person may stay open.
+        request_context: On whose behalf the call is made.
+        elicit: Asks a person on behalf of the tool.
+        metadata: Anything; handed to the tool by reference, never copied, logged, stored or shown.
+    """
+
+    owner_id: str | None
+    timeout: float | None
+    deadline: float | None
+    idle_timeout: float | None
+    human_timeout: float | None
+    request_context: RequestContext | None
+    elicit: Elicitor | None
+    metadata: object
+
+
+class Options(msgspec.Struct, frozen=True):
+    """`CallOptions`, checked and frozen at the door."""
+
+    owner_id: str | None = None
+    timeout: float | None = None
+    deadline: float | None = None
+    idle_timeout: float | None = None
+    human_timeout: float | None = None
+    request_context: RequestContext | None = None
+    elicit: Elicitor | None = None
+    metadata: object = None
+
+
+NO_OPTIONS: Final = Options()
+
+
+def freeze_options(given: CallOptions) -> Options:
+    """Check *given* and freeze it.
+
+    Raises:
+        TypeError: There is no such option.
+        ValueError: A duration is not a positive number of seconds, or the deadline is not a number.
+    """
+    if not given:
+        return NO_OPTIONS
+    options = Options(**given)
+    for name, seconds in (
+        ("timeout", options.timeout),
+        ("idle_timeout", options.idle_timeout),
+        ("human_timeout", options.human_timeout),
+    ):
+        if seconds is not None and not seconds > 0:
+            raise ValueError(f"{name}={seconds!r}: give a positive number of seconds, or None for no limit")
+    if options.deadline is not None and math.isnan(options.deadline):
+        raise ValueError("deadline=nan: give a point on trio's clock, such as trio.current_time() + 10")
+    return options
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How much may run at once. None means no bound.
+
+    Args:
+        concurrent: Bodies in the whole supervisor.
+        per_owner: Bodies of one owner.
+        groups: Bodies of all tools that name a group.
+        threads: Bodies in worker threads.
+        queued: Calls that may wait for their turn; more are answered ``OVERLOADED``.
+    """
+
+    concurrent: int | None = None
+    per_owner: int | None = None
+    groups: Mapping[str, int] = {}
+    threads: int = 40
+    queued: int | None = None
+
+    def __post_init__(self) -> None:
+        sizes: dict[str, int | None] = {
+            "concurrent": self.concurrent,
+            "per_owner": self.per_owner,
+            "threads": self.threads,
+            **{f"groups[{name!r}]": size for name, size in self.groups.items()},
+        }
+        for name, size in sizes.items():
+            if size is not None and size < 1:
+                raise DefinitionError("Limits", name, f"is {size}; give at least 1, or None for no bound")
+        if self.queued is not None and self.queued < 0:
+            raise DefinitionError("Limits", "queued", f"is {self.queued}; give 0 or more, or None for no bound")
+
+
+class Budget(msgspec.Struct, frozen=True):
+    """What a supervisor may spend in its life. None means no bound.
+
+    Args:
+        max_calls: Bodies started, nested ones included.
+        max_duration: Seconds from the opening during which calls are admitted.
+    """
+
+    max_calls: int | None = None
+    max_duration: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, bound in (("max_calls", self.max_calls), ("max_duration", self.max_duration)):
+            if bound is not None and not bound >= 0:
+                raise DefinitionError("Budget", name, f"is {bound}; give 0 or more, or None for no bound")
+
+
+class Retention(msgspec.Struct, frozen=True):
+    """How long ended executions stay visible: whichever bound comes first.
+
+    Args:
+        count: At most so many.
+        seconds: At most so long after their end; None for no bound.
+    """
+
+    count: int = 1000
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.count < 0:
+            raise DefinitionError("Retention", "count", f"is {self.count}; give 0 or more")
+        if self.seconds is not None and not self.seconds >= 0:
+            raise DefinitionError("Retention", "seconds", f"is {self.seconds}; give 0 or more, or None for no bound")

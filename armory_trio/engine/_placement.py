@@ -1,0 +1,58 @@
+"""Where a body runs: on trio's thread, or in a worker thread that can be left behind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+import outcome
+import trio
+
+from ._concurrency import Latch, Token, current_token
+
+_UNLIMITED: Final = trio.CapacityLimiter(math.inf)
+"""The planner decides how many threads there are, before a thread is asked for."""
+
+
+class Worker:
+    """One call of a function in a worker thread, which cannot be interrupted from outside.
+
+    Cancelled, `run` returns at once and leaves the thread to itself; `gone` tells when it really ended.
+    """
+
+    __slots__ = ("_abandoned", "_args", "_function", "_gone", "_token", "result")
+
+    def __init__(self, function: Callable[..., object], *args: object) -> None:
+        self._function = function
+        self._args = args
+        self._token: Token = current_token()
+        self._gone = Latch()
+        self._abandoned = False
+        self.result: outcome.Maybe[object] | None = None
+
+    async def run(self, name: str) -> object:
+        """Run the function in a thread called *name*; return what it returns, raise what it raises.
+
+        Cancelled: the thread is left behind.
+        """
+        await trio.to_thread.run_sync(self._work, thread_name=name, abandon_on_cancel=True, limiter=_UNLIMITED)
+        assert self.result is not None
+        return self.result.unwrap()
+
+    async def gone(self) -> outcome.Maybe[object]:
+        """Wait until a thread that was left behind has ended, and tell how. Cancelled: nothing has changed."""
+        self._abandoned = True
+        if self.result is None:
+            await self._gone.wait()
+        assert self.result is not None
+        return self.result
+
+    def _work(self) -> None:
+        # Set the result first, then look: `gone` does it the other way round, so that one of the two sees the other.
+        self.result = outcome.capture(self._function, *self._args)
+        if self._abandoned:
+            try:
+                self._token.run_sync_soon(self._gone.set)
+            except trio.RunFinishedError:
+                pass  # nobody is there any more who could wait

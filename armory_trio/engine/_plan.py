@@ -1,0 +1,131 @@
+"""A tool, compiled once for the engine: what the way of a call looks up for each call."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+from typing import Final, Literal
+
+import attrs
+
+from ..definitions import Tool
+
+Names = tuple[str, ...] | Callable[[Mapping[str, object]], Iterable[str]]
+
+_PER_TOOL: Final = "tool:"
+GROUP: Final = "group:"
+THREADS: Final = "threads"
+
+
+@attrs.frozen(eq=False)
+class Plan:
+    """What the engine needs to know of one tool.
+
+    Args:
+        needs: The names of the limits that each call needs a slot of.
+        size: The size of the tool's own limit, if it has one.
+        read_only: Whether its effect is always ``none``.
+        interruptible: False when the tool must never be cancelled.
+    """
+
+    tool: Tool[..., object]
+    name: str
+    id: str
+    kind: Literal["async", "def", "async-generator", "generator"]
+    placement: Literal["task", "thread"]
+    invoke: Callable[[object, object], object]
+    validate: Callable[[Mapping[str, object]], object]
+    wants_context: bool
+    timeout: float | None
+    idle_timeout: float | None
+    grace: float
+    cleanup_timeout: float | None
+    needs: tuple[str, ...]
+    size: int | None
+    reads: Names
+    writes: Names
+    touches: bool
+    availability: Callable[[Mapping[str, object]], bool | Awaitable[bool]] | None
+    read_only: bool
+    effect_windows: bool
+    interruptible: bool
+    key_required: bool
+    approval_required: bool
+    reducer: Callable[[list[object]], object] | None
+    buffer: int
+
+    @property
+    def own_limit(self) -> str:
+        """The name of the tool's own limit."""
+        return _PER_TOOL + self.id
+
+
+def compile_plan(
+    tool: Tool[..., object], *, default_timeout: float | None, groups: Container[str]
+) -> Plan:
+    """Read *tool* once. Of the groups that it is in, only *groups* have a bound."""
+    definition, options = tool.definition, tool.options
+    identity = str(tool.id)
+    semantics = definition.semantics
+    needs = [GROUP + group for group in options.groups if group in groups]
+    size = options.concurrency
+    targets = definition.effect.targets if definition.effect is not None else ()
+    exclusive = semantics.concurrency == "exclusive"
+    writes: Names = options.writes
+    if exclusive and targets:
+        writes = _with_targets(options.writes, tuple(f"target:{target.kind}:{target.id}" for target in targets))
+    elif exclusive:
+        size = 1
+    if size is not None:
+        needs.append(_PER_TOOL + identity)
+    if options.placement == "thread":
+        needs.append(THREADS)
+    return Plan(
+        tool=tool,
+        name=tool.name,
+        id=identity,
+        kind=tool.kind,
+        placement=options.placement,
+        invoke=tool.invoke,
+        validate=tool.contract.validate,
+        wants_context=tool.contract.context_parameter is not None,
+        timeout=options.timeout if options.timeout is not None else default_timeout,
+        idle_timeout=options.idle_timeout,
+        grace=options.grace,
+        cleanup_timeout=options.cleanup_timeout,
+        needs=tuple(needs),
+        size=size,
+        reads=options.reads,
+        writes=writes,
+        touches=bool(options.reads or writes),
+        availability=options.availability,
+        read_only=definition.classification.effect_class == "read-only",
+        effect_windows=definition.effect_windows,
+        interruptible=semantics.cancellation != "unsupported",
+        key_required=semantics.idempotency == "required",
+        approval_required=definition.requires_approval,
+        reducer=options.reducer,
+        buffer=options.buffer,
+    )
+
+
+def _with_targets(writes: Names, targets: tuple[str, ...]) -> Names:
+    if not callable(writes):
+        return (*writes, *targets)
+    return lambda arguments: (*writes(arguments), *targets)
+
+
+def resources(names: Names, arguments: Mapping[str, object], owner: str | None) -> frozenset[str]:
+    """The resources that *names* stands for, scoped by owner; targets of effects are the same for everybody.
+
+    Raises:
+        TypeError: A function of the user's answered something else than names.
+    """
+    found = names(arguments) if callable(names) else names
+    if isinstance(found, str):
+        raise TypeError(f"reads and writes answer a list of names, not the text {found!r}")
+    scoped = set[str]()
+    for name in found:
+        if not isinstance(name, str):
+            raise TypeError(f"reads and writes answer names, not {name!r}")
+        scoped.add(name if name.startswith("target:") else f"{owner or ''}/{name}")
+    return frozenset(scoped)

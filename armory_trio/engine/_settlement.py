@@ -1,0 +1,304 @@
+"""How a call ends: from what happened to what the caller is told and what the world may have seen.
+
+Everything here is synchronous: between learning how a body ended and having recorded it nothing can come in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+import trio
+
+from ..content import UnencodableResult, words_for
+from ..definitions import (
+    Category,
+    Content,
+    Effect,
+    EffectRecord,
+    Outcome,
+    TextContent,
+    ToolError,
+    ToolFailure,
+    ToolResult,
+)
+from ..errors import ExecutionAborted
+from ._capacity import Claim
+from ._concurrency import leaves
+from ._events import ExecutionRefused, ExecutionSettled, OutcomeDecided
+from ._execution import Core, Record, Verdict, strongest
+from ._lifecycle import CLEANUP_PENDING, FINAL, Event
+
+_TIMEOUT_CODES: Final = frozenset(("TIMEOUT", "DEADLINE_EXCEEDED", "IDLE_TIMEOUT"))
+_ALWAYS_RETRYABLE: Final = frozenset(("OVERLOADED", "LEDGER_UNAVAILABLE"))
+_SUCCESS: Final[Verdict] = ("success", None, None)
+_CONNECTION_ERRORS: Final = (ConnectionError, trio.BrokenResourceError)
+_TOLD_AT_MOST: Final = 8
+"""Members of an exception group that are named; more are counted."""
+
+
+class StrayCancelled(Exception):
+    """A tool raised a ``trio.Cancelled`` of no scope that is cancelled here: one that it kept from elsewhere."""
+
+
+# -- deciding: what the caller is told
+
+
+def refuse(
+    record: Record, category: Category, code: str, message: str, details: dict[str, object] | None = None
+) -> None:
+    """End a queued execution with an error; its body will never be entered."""
+    decide(record, ToolError(category, code, message, code in _ALWAYS_RETRYABLE, details))
+    if record.core.feed.readers:
+        record.tell(ExecutionRefused, category=category, code=code)
+    end(record, "settle", "none")
+
+
+def decide(record: Record, error: ToolError | None, value: object = None, content: tuple[Content, ...] = ()) -> Effect:
+    """Say what the caller is told, and let it go. There is one decision for each execution.
+
+    Returns:
+        What the world may have seen, as far as it is known at this moment.
+    """
+    effect = record.effect
+    duration = 0.0 if record.started_at is None else record.core.now() - record.started_at
+    windows = _windows(record) if record.windows else ()
+    if error is None:
+        verdict: Verdict = _SUCCESS
+        record.result = ToolResult(
+            record.id,
+            record.call_id,
+            record.name,
+            "success",
+            value,
+            content,
+            None,
+            None,
+            effect,
+            windows,
+            (),
+            record.attempts,
+            duration,
+        )
+    else:
+        error = _with_retry(error, effect)
+        verdict = ("error", error.category, error.code)
+        record.result = _with_words(
+            ToolResult(
+                record.id,
+                record.call_id,
+                record.name,
+                "error",
+                error=error,
+                effect=effect,
+                effects=windows,
+                chunks=tuple(record.collected or ()),
+                attempts=record.attempts,
+                duration=duration,
+            )
+        )
+    record.verdict = verdict
+    record.released.set()
+    if record.feeder is not None:
+        record.feeder.decided()
+    if record.on_released is not None:
+        record.on_released(record)
+    if record.core.feed.readers:
+        outcome, category, code = verdict
+        record.tell(OutcomeDecided, outcome=outcome, category=category, code=code, effect=effect)
+    return effect
+
+
+def _with_retry(error: ToolError, effect: Effect) -> ToolError:
+    if error.code in _ALWAYS_RETRYABLE:
+        return error
+    wanted = error.retryable or error.code in _TIMEOUT_CODES or error.category == "transient"
+    return msgspec.structs.replace(error, retryable=wanted and effect == "none")
+
+
+def _with_words(result: ToolResult[object]) -> ToolResult[object]:
+    return msgspec.structs.replace(result, content=(TextContent(words_for(result)),))
+
+
+def _windows(record: Record) -> tuple[EffectRecord, ...]:
+    return tuple(window.record() for window in record.windows) if record.windows else ()
+
+
+# -- the body is gone
+
+
+def returned(record: Record, value: object) -> None:
+    """The body returned *value*."""
+    record.returned = True
+    if record.verdict is not None:
+        record.late = value
+        finish(record)
+        return
+    try:
+        content = record.core.encode(value)
+    except UnencodableResult as exc:
+        effect = decide(record, ToolError("internal", "OUTPUT_INVALID", str(exc)))
+    else:
+        effect = decide(record, None, value, content)
+    if record.cleanup == "not-required":
+        end(record, "end-unknown" if effect == "unknown" else "end", effect)
+    else:
+        finish(record)
+
+
+def failed(record: Record, exc: BaseException) -> None:
+    """The body raised *exc*, which is its own failure."""
+    exc = without_wrapping(exc)
+    if isinstance(exc, ToolFailure):
+        record.failure_effect = exc.effect
+    if record.abort is None:
+        decide(record, error_of(exc, record))
+    else:
+        if record.cleanup == "pending" and not isinstance(exc, ExecutionAborted | trio.Cancelled):
+            record.cleanup = "failed"
+        if record.verdict is None:
+            decide(record, abort_error(record))
+    finish(record)
+
+
+def cancelled(record: Record) -> None:
+    """The body ended because we cancelled it."""
+    if record.verdict is None:
+        decide(record, abort_error(record))
+    finish(record)
+
+
+def abort_error(record: Record) -> ToolError:
+    """What the caller of an aborted execution is told."""
+    assert record.abort is not None
+    code = record.abort_code
+    if code in _TIMEOUT_CODES:
+        return ToolError("timeout", code, record.abort.reason)
+    if not record.attempts:
+        code = "NOT_STARTED"
+    return ToolError("cancelled", code, record.abort.reason, details={"source": record.abort.source})
+
+
+def finish(record: Record) -> None:
+    """Record that the body is gone, after the outcome was decided."""
+    if record.abort is not None:
+        record.abort = msgspec.structs.replace(record.abort, honoured=not record.returned)
+        if record.cleanup == "pending":
+            record.cleanup = "completed"
+    effect = record.effect
+    if record.state in FINAL:
+        end(record, "late-end", effect)
+        return
+    if record.result is not None and record.result.effect != effect:
+        result = msgspec.structs.replace(record.result, effect=effect, effects=_windows(record))
+        record.result = result if result.outcome == "success" else _with_words(result)
+    unknown = record.attempts > 0 and (effect == "unknown" or record.cleanup == "unresolved")
+    end(record, "end-unknown" if unknown else "end", effect)
+
+
+def end(record: Record, event: Event, effect: Effect) -> None:
+    """Make the last step of an execution whose body is gone or never came, and free what it held."""
+    core = record.core
+    record.ended_at = now = core.now()
+    if event == "late-end":
+        record.apply(event)
+    else:
+        settle(record, event, effect, now)
+    if record.timers:
+        core.timers.forget(record)
+    if record.parent is not None:
+        _leave_parent(record, record.parent, effect)
+    if record.counted and not record.attempts:
+        core.spent -= 1
+    claim = record.claim
+    if claim is not None:
+        wake(core, core.planner.release(claim) if record.claim_held else core.planner.withdraw(claim))
+        record.claim = record.turn = None
+        record.claim_held = False
+    record.validated = record.scope = record.call = record.on_released = None
+    if record.chunks:
+        record.collected = record.feeder = None
+    if record.keeper is not None:
+        record.hand_over(record.keeper)
+    core.retire(record)
+
+
+def _leave_parent(record: Record, parent: Record, effect: Effect) -> None:
+    if parent.children is not None:
+        parent.children.pop(record.id, None)
+    parent.child_effect = strongest(parent.child_effect, effect)
+
+
+def settle(record: Record, event: Event, effect: Effect, now: float) -> None:
+    """Make the step into a final state. The body may still be there, left behind."""
+    record.final_effect = effect
+    record.settled_at = record.last_activity = now
+    record.apply(event)
+    if record.settled is not None:
+        record.settled.set()
+    if record.ended_at is None and record.core.idle:
+        record.core.stir()
+    if record.core.feed.readers:
+        assert record.verdict is not None
+        record.tell(ExecutionSettled, state=record.state, outcome=record.verdict[0], effect=effect)
+
+
+def leave_behind(record: Record) -> None:
+    """Settle an execution whose body did not end in the time that it had for cleaning up."""
+    if record.state == CLEANUP_PENDING:
+        record.cleanup = "unresolved"
+        settle(record, "overdue", record.effect, record.core.now())
+
+
+def wake(core: Core, claims: Sequence[Claim]) -> None:
+    """Let the executions go whose turn has come."""
+    for claim in claims:
+        other = core.live[claim.label]
+        other.claim_held = True
+        if other.turn is not None:
+            other.turn.set()
+
+
+# -- reading exceptions
+
+
+def without_wrapping(exc: BaseException) -> BaseException:
+    """The exception that a person would name: the only leaf of a group that is no cancellation."""
+    if not isinstance(exc, BaseExceptionGroup):
+        return exc
+    own = [leaf for leaf in leaves(exc) if not isinstance(leaf, trio.Cancelled)]
+    return own[0] if len(own) == 1 else exc
+
+
+def error_of(exc: BaseException, record: Record) -> ToolError:
+    """Classify *exc* by its type; never by its words."""
+    if isinstance(exc, ToolFailure):
+        details = None if exc.details is None else dict(exc.details)
+        return ToolError(exc.category, exc.code, exc.message or exc.code, bool(exc.retryable), details)
+    if isinstance(exc, StrayCancelled):
+        return ToolError("internal", "STRAY_CANCELLED", str(exc))
+    if isinstance(exc, UnencodableResult):
+        return ToolError("internal", "OUTPUT_INVALID", str(exc))
+    message = description_of(exc)
+    if record.core.settings.error_detail == "declared":
+        message = f"The tool failed ({record.id}); its operator can look the reason up."
+    if isinstance(exc, _CONNECTION_ERRORS):
+        return ToolError("transient", "CONNECTION_LOST", message)
+    if isinstance(exc, TimeoutError | trio.TooSlowError):
+        return ToolError("transient", "TRANSIENT_ERROR", message)
+    return ToolError("internal", "INTERNAL_ERROR", message)
+
+
+def description_of(exc: BaseException) -> str:
+    """Type and text of *exc*; of all its members when it is a group."""
+    if isinstance(exc, BaseExceptionGroup):
+        members = [leaf for leaf in leaves(exc) if not isinstance(leaf, trio.Cancelled)]
+        named = "; ".join(description_of(leaf) for leaf in members[:_TOLD_AT_MOST])
+        more = f"; and {len(members) - _TOLD_AT_MOST} more" if len(members) > _TOLD_AT_MOST else ""
+        return f"{len(members)} errors: {named}{more}"
+    try:
+        text = str(exc)
+    except Exception:  # an exception of the user's whose text cannot be made
+        text = ""
+    return f"{type(exc).__name__}: {text}" if text else type(exc).__name__

@@ -1,0 +1,204 @@
+"""Ending a supervisor: draining, aborting, and telling honestly what became of everything."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from typing import Final, Literal, Protocol
+
+import msgspec
+import trio
+
+from ._abort import cut, request_abort
+from ._events import AdmissionWasClosed
+from ._execution import Core, Record
+from ._lifecycle import FINAL, UNKNOWN_EFFECT, Snapshot
+
+Mode = Literal["drain", "abort"]
+
+EXIT_CLEAN: Final = 0
+"""Everything ended, and nothing about it is uncertain."""
+
+EXIT_UNCERTAIN: Final = 3
+"""Everything ended, but some effect is unknown or some cleanup failed."""
+
+EXIT_UNFINISHED: Final = 4
+"""Something was left running: a thread that cannot be stopped, or a body that did not end."""
+
+_NAMED_EVERY: Final = 10.0
+"""Seconds between two reminders of what still holds the exit."""
+
+_log: Final = logging.getLogger("armory_trio.engine")
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What became of the work of a supervisor.
+
+    Args:
+        mode: How it was ended: ``drain``, or ``abort`` (also when a drain took too long).
+        ended: How many executions ended in all.
+        terminal: Those still kept that ended with a known effect.
+        unknown_effects: Those of which nobody knows what they did; somebody has to look.
+        cleanup_failures: Those whose cleaning up after an abort failed or was not finished.
+        abandoned_threads: Those whose thread could not be stopped and runs on.
+        unfinished: Those whose body has not ended.
+        bugs: Failures of the engine itself; please report them.
+    """
+
+    mode: Mode
+    ended: int
+    terminal: tuple[Snapshot, ...]
+    unknown_effects: tuple[Snapshot, ...]
+    cleanup_failures: tuple[Snapshot, ...]
+    abandoned_threads: tuple[Snapshot, ...]
+    unfinished: tuple[Snapshot, ...]
+    bugs: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 when all is well, 3 when something is uncertain, 4 when something was left running."""
+        if self.unfinished or self.abandoned_threads:
+            return EXIT_UNFINISHED
+        if self.unknown_effects or self.cleanup_failures or self.bugs:
+            return EXIT_UNCERTAIN
+        return EXIT_CLEAN
+
+    def lines(self) -> list[str]:
+        """The report in words, one fact a line; what needs somebody's eyes comes first."""
+        told = [f"{self.mode}: {self.ended} ended, {len(self.unfinished)} unfinished"]
+        for title, members in (
+            ("unfinished", self.unfinished),
+            ("thread left running", self.abandoned_threads),
+            ("effect unknown", self.unknown_effects),
+            ("cleanup not completed", self.cleanup_failures),
+        ):
+            told += [f"{title}: {member.execution_id} {member.tool_name} ({member.state})" for member in members]
+        return told + [f"engine bug: {bug}" for bug in self.bugs]
+
+
+def make_report(core: Core, mode: Mode) -> Report:
+    """Tell what became of everything, as it stands now."""
+    kept = [record.snapshot() for record in core.kept]
+    live = list(core.live.values())
+    left = [record.snapshot() for record in live]
+    threads = tuple(record.snapshot() for record in live if record.thread_left)
+    unknown = [shot for shot in (*kept, *left) if shot.state == UNKNOWN_EFFECT]
+    return Report(
+        mode=mode,
+        ended=core.admitted - len(live),
+        terminal=tuple(shot for shot in kept if shot.state != UNKNOWN_EFFECT),
+        unknown_effects=tuple(unknown),
+        cleanup_failures=tuple(shot for shot in (*kept, *left) if shot.cleanup in ("failed", "unresolved")),
+        abandoned_threads=threads,
+        unfinished=tuple(left),
+        bugs=tuple(core.bugs),
+    )
+
+
+def close_admission(core: Core, reason: str) -> None:
+    """Take no new work from here on. What was admitted goes on, and so does what it calls."""
+    if core.closed:
+        return
+    core.closed = True
+    if core.feed.readers:
+        core.feed.send(AdmissionWasClosed(sequence=core.feed.next(), at=core.now(), reason=reason))
+    for record in core.live.values():
+        for question in record.questions or ():
+            question.cancel("the supervisor takes no new work; nobody will answer")
+        if record.feeder is not None:
+            record.feeder.limit_wait()
+
+
+def abort_everything(core: Core, reason: str, *, source: Literal["shutdown", "supervisor"] = "shutdown") -> None:
+    """Ask everything to stop at once; what was given grace before loses it."""
+    close_admission(core, reason)
+    for record in tuple(core.live.values()):
+        if record.parent is None and request_abort(record, source, reason) == "already-requested":
+            cut(record)
+
+
+async def wait_idle(core: Core) -> None:
+    """Return when no execution is live. Always a checkpoint."""
+    while core.live:
+        await core.stirred()
+    await trio.lowlevel.checkpoint()
+
+
+async def wait_all_settled(core: Core) -> None:
+    """Return when the state of every execution is final. Always a checkpoint."""
+    while any(record.state not in FINAL for record in core.live.values()):
+        await core.stirred()
+    await trio.lowlevel.checkpoint()
+
+
+async def wait_for_bodies(core: Core) -> None:
+    """Return when no body is left but in threads that nobody can stop; name every ten seconds what is waited for."""
+    while any(not _given_up(record) for record in core.live.values()):
+        with trio.move_on_after(_NAMED_EVERY) as scope:
+            await core.stirred()
+        if scope.cancelled_caught:
+            held = [record for record in core.live.values() if not _given_up(record)]
+            names = ", ".join(f"{record.id} ({record.name}: {record.state})" for record in held[:20])
+            _log.warning("the supervisor cannot be left before these end: %s", names)
+
+
+def _given_up(record: Record) -> bool:
+    return record.thread_left and record.state in FINAL
+
+
+class Stoppable(Protocol):
+    """A supervisor, as far as ending it needs it."""
+
+    async def shutdown(self, mode: Mode = "drain", *, drain_for: float | None = None) -> Report: ...
+    @property
+    def active(self) -> int: ...
+
+
+async def serve_until_signal(supervisor: Stoppable, *, drain_for: float | None = None) -> Report:
+    """Wait for SIGTERM or SIGINT, and end the supervisor: what a service does for the rest of its life.
+
+    The first signal drains and says so, the second aborts, the third exits the process at once with a list of what
+    was left.
+
+    Args:
+        drain_for: Seconds that the drain may take; by default the supervisor's own.
+
+    Returns:
+        The report; its ``exit_code`` is what the process should end with.
+
+    Cancelled: the signals are no longer caught; the supervisor goes on, or goes on ending.
+    """
+    report: Report | None = None
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async with trio.open_nursery() as nursery:
+            count = 0
+
+            async def end(mode: Mode) -> None:
+                nonlocal report
+                report = await supervisor.shutdown(mode, drain_for=drain_for)
+                nursery.cancel_scope.cancel("the supervisor is closed")
+
+            async for number in signals:
+                count += 1
+                name = signal.Signals(number).name
+                if count == 1:
+                    _say(f"{name}: draining {supervisor.active} executions; a second signal aborts them")
+                    nursery.start_soon(end, "drain")
+                elif count == 2:
+                    _say(f"{name}: aborting {supervisor.active} executions; a third signal exits at once")
+                    nursery.start_soon(end, "abort")
+                else:
+                    _exit_at_once(supervisor)
+    assert report is not None
+    return report
+
+
+def _say(line: str) -> None:
+    print(f"armory_trio: {line}", file=sys.stderr, flush=True)
+
+
+def _exit_at_once(supervisor: Stoppable) -> None:
+    _say(f"exiting at once; {supervisor.active} executions are left in an unknown state")
+    os._exit(EXIT_UNFINISHED)

@@ -1,0 +1,88 @@
+"""One task keeps every time limit of a supervisor, in a heap."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from typing import Final, Literal, Protocol
+
+import trio
+
+from ._concurrency import Alarm
+
+Kind = Literal["timeout", "deadline", "idle", "grace", "overdue", "cleanup", "stalled"]
+"""What has run out."""
+
+_COMPACT_FROM: Final = 64
+"""Entries of ended executions are kept until they outnumber this and the live ones; most never come to the top."""
+
+
+class Timed(Protocol):
+    """Whoever can be told that its time is up."""
+
+    timers: int
+    """How many entries of the heap are its own."""
+
+    @property
+    def over(self) -> bool:
+        """True once nothing is due any more."""
+        ...
+
+    def due(self, kind: Kind, at: float) -> None:
+        """*kind* ran out, at *at* seconds on trio's clock. Must check that it is still wanted; never raises."""
+        ...
+
+
+class Timers:
+    """A heap of points in time, and the loop that acts on them.
+
+    Forgetting is lazy: an entry whose owner is over is dropped when it comes to the top, or when such entries are
+    the majority.
+    """
+
+    __slots__ = ("_alarm", "_heap", "_numbers", "dead")
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, Timed, Kind]] = []
+        self._numbers = itertools.count()
+        self._alarm = Alarm()
+        self.dead = 0
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def at(self, due: float, timed: Timed, kind: Kind) -> None:
+        """Call ``timed.due(kind, due)`` at *due* seconds on trio's clock."""
+        timed.timers += 1
+        heapq.heappush(self._heap, (due, next(self._numbers), timed, kind))
+        if due < self._alarm.due:
+            self._alarm.move(due)
+
+    def forget(self, timed: Timed) -> None:
+        """Count the entries of *timed*, which is over, as dead."""
+        self.dead += timed.timers
+        timed.timers = 0
+        if self.dead > _COMPACT_FROM and self.dead * 2 > len(self._heap):
+            self._heap = [entry for entry in self._heap if not entry[2].over]
+            heapq.heapify(self._heap)
+            self.dead = 0
+
+    def ring(self, now: float) -> None:
+        """Act on everything due by *now*, and set the alarm for the next."""
+        heap = self._heap
+        while heap and heap[0][0] <= now:
+            due, _, timed, kind = heapq.heappop(heap)
+            if timed.over:
+                self.dead = max(0, self.dead - 1)
+            else:
+                timed.timers -= 1
+                timed.due(kind, due)
+            heap = self._heap  # `due` may have compacted it
+        self._alarm.move(heap[0][0] if heap else math.inf)
+
+    async def run(self) -> None:
+        """Serve until cancelled."""
+        while True:
+            await self._alarm.wait()
+            self.ring(trio.current_time())

@@ -1,0 +1,409 @@
+"""What a running tool may do, done: for async tools, for ``def`` tools in a thread, and for ``def`` tools inline."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from types import TracebackType
+from typing import Final, NoReturn, TypeVar
+
+import trio
+
+from ..definitions import (
+    BlockingContext,
+    Catalogue,
+    CleanupStatus,
+    EffectRecord,
+    EffectWindow,
+    ElicitAnswer,
+    LogLevel,
+    RequestContext,
+    ToolCall,
+    ToolContext,
+    ToolResult,
+)
+from ..errors import ArmoryError, ExecutionAborted, ExecutionOver
+from ._concurrency import Latch, Token
+from ._elicitation import ask
+from ._events import CustomEmitted, EffectClosed, EffectOpened, LogWritten, ProgressReported
+from ._execution import Record
+from ._lifecycle import CLEANUP_PENDING, FINAL, Progress
+from ._settlement import leave_behind
+
+T = TypeVar("T")
+
+Door = Callable[[Record, ToolCall], Awaitable[ToolResult[object]]]
+"""Runs a call as a child of a record."""
+
+_LEVELS: Final = ("debug", "info", "warning", "error")
+
+
+class _Window:
+    """One stretch in which the world changes."""
+
+    __slots__ = ("_label", "_said", "_state", "_target")
+
+    def __init__(self, label: str, target: str | None) -> None:
+        self._label = label
+        self._target = target
+        self._state: str = "open"
+        self._said: str | None = None
+
+    def happened(self) -> None:
+        self._said = "completed"
+
+    def nothing_happened(self) -> None:
+        self._said = "nothing-happened"
+
+    def close(self, by_exception: bool) -> None:
+        self._state = self._said or ("unknown" if by_exception else "completed")
+
+    def not_entered(self) -> None:
+        self._state = "nothing-happened"
+
+    def record(self) -> EffectRecord:
+        return EffectRecord(self._label, self._target, self._state)  # type: ignore[arg-type]  # set above only
+
+
+class _Actions:
+    """What all contexts do in the end, on trio's thread."""
+
+    __slots__ = ("record",)
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+
+    def must_be_open(self) -> None:
+        if self.record.verdict is not None or self.record.over:
+            raise ExecutionOver(f"{self.record.id} ({self.record.name}) is over; nothing new may start in it")
+
+    def must_not_be_final(self) -> None:
+        if self.record.state in FINAL:
+            raise ExecutionOver(f"{self.record.id} ({self.record.name}) is over")
+
+    def progress(self, percent: float | None, message: str | None, checkpoint: object | None) -> None:
+        record = self.record
+        if record.verdict is not None:
+            return
+        record.touch()
+        record.progress = Progress(percent, message)
+        record.publish()
+        if record.core.feed.readers:
+            facts: dict[str, object] = {"percent": percent, "message": message}
+            record.tell_with_payload(ProgressReported, facts, {"checkpoint": checkpoint})
+
+    def log(self, level: LogLevel, message: str, data: Mapping[str, object] | None) -> None:
+        record = self.record
+        if record.verdict is not None:
+            return
+        record.touch()
+        if record.core.feed.readers:
+            record.tell_with_payload(LogWritten, {"level": level, "message": message}, {"data": data})
+
+    def emit(self, name: str, data: object) -> None:
+        self.must_be_open()
+        if self.record.core.feed.readers:
+            self.record.tell_with_payload(CustomEmitted, {"name": name}, {"data": data})
+
+    def report_cleanup(self, status: CleanupStatus, detail: str) -> None:
+        record = self.record
+        self.must_not_be_final()
+        record.cleanup = status
+        record.cleanup_detail = detail
+        if status == "unresolved" and record.state == CLEANUP_PENDING:
+            leave_behind(record)
+
+    def open_window(self, window: _Window, label: str, target: str | None) -> None:
+        record = self.record
+        self.must_be_open()
+        if record.plan is None or not record.plan.effect_windows:
+            raise ArmoryError(
+                f"tool {record.name!r} opened an effect window without declaring effect_windows=True; "
+                f"declare it, so that a call without an open window is known to have changed nothing"
+            )
+        if record.windows is None:
+            record.windows = []
+        record.windows.append(window)
+        if record.core.feed.readers:
+            record.tell(EffectOpened, label=label, target=target)
+
+    def close_window(self, window: _Window, by_exception: bool) -> None:
+        window.close(by_exception)
+        self._told_closed(window)
+
+    def leave_unentered(self, window: _Window) -> None:
+        window.not_entered()
+        self._told_closed(window)
+
+    def _told_closed(self, window: _Window) -> None:
+        if self.record.core.feed.readers:
+            closed = window.record()
+            self.record.tell(EffectClosed, label=closed.label, target=closed.target, state=closed.state)
+
+    def begin_wait(self, reason: str) -> None:
+        self.must_be_open()
+        begin_wait(self.record, reason)
+
+    def end_wait(self) -> None:
+        end_wait(self.record)
+
+
+def begin_wait(record: Record, reason: str) -> None:
+    """The tool only waits from here on."""
+    if record.open_waits is None:
+        record.open_waits = []
+    record.open_waits.append(reason)
+    record.apply("wait")
+
+
+def end_wait(record: Record) -> None:
+    """One declared wait is over; dropped when the state is final."""
+    if record.open_waits:
+        record.open_waits.pop()
+    if record.state not in FINAL:
+        record.apply("resume-last" if record.waits == 1 else "resume")
+
+
+class _EffectBlock:
+    """``async with`` in an async tool, ``with`` in a ``def`` tool."""
+
+    __slots__ = ("_context", "_window")
+
+    def __init__(self, context: _Common, label: str, target: str | None) -> None:
+        self._context = context
+        self._window = _Window(label, target)
+        context.run(context.actions.open_window, self._window, label, target)
+
+    async def __aenter__(self) -> EffectWindow:
+        try:
+            await trio.lowlevel.checkpoint_if_cancelled()
+        except BaseException:
+            self._context.run(self._context.actions.leave_unentered, self._window)
+            raise
+        return self._window
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, exc, traceback)
+
+    def __enter__(self) -> EffectWindow:
+        try:
+            self._context.check()
+        except BaseException:
+            self._context.run(self._context.actions.leave_unentered, self._window)
+            raise
+        return self._window
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._context.run(self._context.actions.close_window, self._window, exc is not None)
+
+
+class _WaitingBlock:
+    """``async with`` in an async tool, ``with`` in a ``def`` tool."""
+
+    __slots__ = ("_context", "_reason")
+
+    def __init__(self, context: _Common, reason: str) -> None:
+        self._context = context
+        self._reason = reason
+
+    async def __aenter__(self) -> None:
+        self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, exc, traceback)
+
+    def __enter__(self) -> None:
+        self._context.run(self._context.actions.begin_wait, self._reason)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._context.run(self._context.actions.end_wait)
+
+
+class _Common:
+    """The members that need no waiting. `run` and `post` bring an action to trio's thread."""
+
+    __slots__ = ("_door", "_record", "actions")
+
+    def __init__(self, record: Record, door: Door) -> None:
+        self._record = record
+        self._door = door
+        self.actions = _Actions(record)
+
+    def run(self, action: Callable[..., T], *args: object) -> T:
+        """Do *action* and return what it returns."""
+        return action(*args)
+
+    def post(self, action: Callable[..., object], *args: object) -> None:
+        """Do *action* soon, in order."""
+        action(*args)
+
+    @property
+    def execution_id(self) -> str:
+        return self._record.id
+
+    @property
+    def call_id(self) -> str:
+        return self._record.call_id
+
+    @property
+    def tool_name(self) -> str:
+        return self._record.name
+
+    @property
+    def owner_id(self) -> str | None:
+        return self._record.owner
+
+    @property
+    def deadline(self) -> float | None:
+        return self._record.deadline
+
+    @property
+    def context(self) -> Mapping[str, object]:
+        return self._record.core.toolbox.context
+
+    @property
+    def request_context(self) -> RequestContext | None:
+        return self._record.request_context
+
+    @property
+    def metadata(self) -> object:
+        return self._record.options.metadata
+
+    @property
+    def toolbox(self) -> Catalogue:
+        return self._record.core.toolbox
+
+    @property
+    def abort_requested(self) -> bool:
+        self.actions.must_not_be_final()
+        return self._record.abort is not None
+
+    @property
+    def draining(self) -> bool:
+        self.actions.must_not_be_final()
+        return self._record.core.closed
+
+    def check(self) -> None:
+        self.actions.must_not_be_final()
+        abort = self._record.abort
+        if abort is not None:
+            raise ExecutionAborted(abort.reason)
+
+    def progress(
+        self, percent: float | None = None, message: str | None = None, checkpoint: object | None = None
+    ) -> None:
+        if percent is not None and not 0 <= percent <= 100:
+            raise ValueError(f"progress of {percent!r} percent; give a number from 0 to 100")
+        self.actions.must_not_be_final()
+        self.post(self.actions.progress, percent, message, checkpoint)
+
+    def log(self, level: LogLevel, message: str, data: Mapping[str, object] | None = None) -> None:
+        if level not in _LEVELS:
+            raise ValueError(f"log level {level!r}; give one of {', '.join(_LEVELS)}")
+        self.actions.must_not_be_final()
+        self.post(self.actions.log, level, message, data)
+
+    def emit(self, name: str, data: object = None) -> None:
+        self.run(self.actions.emit, name, data)
+
+    def report_cleanup(self, status: CleanupStatus, detail: str = "") -> None:
+        if status not in ("completed", "failed", "unresolved"):
+            raise ValueError(f"cleanup {status!r}; give completed, failed or unresolved")
+        self.run(self.actions.report_cleanup, status, detail)
+
+    def effect(self, label: str, target: str | None = None) -> _EffectBlock:
+        return _EffectBlock(self, label, target)
+
+    def waiting(self, reason: str) -> _WaitingBlock:
+        self.actions.must_be_open()
+        return _WaitingBlock(self, reason)
+
+
+class TaskContext(_Common, ToolContext):
+    """For async tools, in their own task."""
+
+    __slots__ = ()
+
+    async def wait_abort_requested(self) -> None:
+        record = self._record
+        self.actions.must_not_be_final()
+        if record.abort is not None:
+            await trio.lowlevel.checkpoint()
+            return
+        if record.abort_latch is None:
+            record.abort_latch = Latch()
+        await record.abort_latch.wait()
+
+    async def call(self, name: str, arguments: Mapping[str, object] | None = None) -> ToolResult[object]:
+        self.actions.must_be_open()
+        return await self._door(self._record, ToolCall(name, arguments or {}))
+
+    async def elicit(
+        self, message: str, *, schema: Mapping[str, object] | None = None, url: str | None = None
+    ) -> ElicitAnswer:
+        self.actions.must_be_open()
+        begin_wait(self._record, message)
+        try:
+            return await ask(self._record, message, schema, url)
+        finally:
+            end_wait(self._record)
+
+
+class InlineContext(_Common, BlockingContext):
+    """For ``def`` tools that run on trio's thread, where nothing may block."""
+
+    __slots__ = ()
+
+    def wait_abort_requested(self) -> None:
+        self._cannot_block("wait_abort_requested")
+
+    def call(self, name: str, arguments: Mapping[str, object] | None = None) -> ToolResult[object]:
+        self._cannot_block("call")
+
+    def elicit(
+        self, message: str, *, schema: Mapping[str, object] | None = None, url: str | None = None
+    ) -> ElicitAnswer:
+        self._cannot_block("elicit")
+
+    def _cannot_block(self, member: str) -> NoReturn:
+        raise ArmoryError(
+            f"ctx.{member} would block trio's thread: {self.tool_name!r} is a def tool with placement='task'; "
+            f"make it async, or let it run in a thread"
+        )
+
+
+class ThreadContext(_Common, BlockingContext):
+    """For ``def`` tools in a worker thread."""
+
+    __slots__ = ("_blocking", "_token")
+
+    def __init__(self, record: Record, door: Door, token: Token) -> None:
+        super().__init__(record, door)
+        self._token = token
+        self._blocking = TaskContext(record, door)
+
+    def run(self, action: Callable[..., T], *args: object) -> T:
+        return trio.from_thread.run_sync(action, *args, trio_token=self._token)
+
+    def post(self, action: Callable[..., object], *args: object) -> None:
+        self._token.run_sync_soon(action, *args)
+
+    def wait_abort_requested(self) -> None:
+        trio.from_thread.run(self._blocking.wait_abort_requested, trio_token=self._token)
+
+    def call(self, name: str, arguments: Mapping[str, object] | None = None) -> ToolResult[object]:
+        return trio.from_thread.run(self._blocking.call, name, arguments, trio_token=self._token)
+
+    def elicit(
+        self, message: str, *, schema: Mapping[str, object] | None = None, url: str | None = None
+    ) -> ElicitAnswer:
+        asking = partial(self._blocking.elicit, message, schema=schema, url=url)
+        return trio.from_thread.run(asking, trio_token=self._token)

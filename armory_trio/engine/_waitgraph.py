@@ -1,0 +1,269 @@
+"""Who can still end, and who waits for whom: the reduction that tells a long wait from one without end.
+
+A node is a line or a parked claim (they wait for slots and resources), a claim that joined another (it waits for that
+one's result), or any other claim (a body that runs, and ends when all that waits below it has gone). Reducing the graph
+means: whoever waits for nothing that cannot come will end, and gives back what it holds. What is left over waits for
+ever. A limit of several slots needs any one of its holders to end.
+
+Order of admission and reservations are *soft*: they delay, but the planner may set them aside. Pure: no trio, no I/O.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, TypeAlias
+
+from ._claims import HELD, PARKED, QUEUED, Claim, CycleEdge, Limit, Line, Resource
+
+Node: TypeAlias = Claim | Line
+
+
+def node_of(claim: Claim) -> Node:
+    """What stands for *claim* in the graph."""
+    if claim.standing is QUEUED and isinstance(claim.place, Line):
+        return claim.place
+    return claim
+
+
+def claim_of(node: Node) -> Claim:
+    """The claim that goes next at *node*."""
+    return node.head if isinstance(node, Line) else node
+
+
+class Requirement:
+    """That some of *nodes* end before *node* goes on: as many as are still ``missing``.
+
+    Args:
+        node: Who waits.
+        kind: As in `CycleEdge`.
+        name: The limit or resource, if it is one.
+        nodes: Who may satisfy it. One that stands here twice counts twice.
+        missing: How many must end.
+        soft: Whether it stems from the order of admission or a reservation only.
+    """
+
+    __slots__ = ("kind", "missing", "name", "node", "nodes", "soft")
+
+    def __init__(
+        self,
+        node: Node,
+        kind: Literal["capacity", "resource", "call", "joined"],
+        nodes: list[Node],
+        *,
+        name: str = "",
+        missing: int = 1,
+        soft: bool = False,
+    ) -> None:
+        self.node = node
+        self.kind: Literal["capacity", "resource", "call", "joined"] = kind
+        self.nodes = nodes
+        self.name = name
+        self.missing = missing
+        self.soft = soft
+
+
+class WaitGraph:
+    """The part of the wait-for graph that *goals* depend on, reduced.
+
+    Args:
+        limits: Every limit by name.
+        resources: Every resource in use by name.
+        goals: The nodes that one wants to know about.
+        soft: Whether order of admission and reservations count as waits.
+    """
+
+    def __init__(
+        self, limits: Mapping[str, Limit], resources: Mapping[str, Resource], goals: Iterable[Node], *, soft: bool
+    ) -> None:
+        self._limits = limits
+        self._resources = resources
+        self._soft = soft
+        self._requirements: dict[Node, list[Requirement]] = {}
+        self._dependents: dict[Node, list[Requirement]] = {}
+        self.live: set[Node] = set()
+        """The nodes that will go on by themselves."""
+        self._explore(goals)
+        self._reduce()
+
+    def _explore(self, goals: Iterable[Node]) -> None:
+        todo = list(goals)
+        while todo:
+            node = todo.pop()
+            if node in self._requirements:
+                continue
+            found = self._requirements[node] = list(self._requirements_of(node))
+            for requirement in found:
+                for other in requirement.nodes:
+                    self._dependents.setdefault(other, []).append(requirement)
+                    if other not in self._requirements:
+                        todo.append(other)
+
+    def _reduce(self) -> None:
+        unmet = {node: len(found) for node, found in self._requirements.items()}
+        ready = [node for node, count in unmet.items() if not count]
+        while ready:
+            node = ready.pop()
+            self.live.add(node)
+            for requirement in self._dependents.get(node, ()):
+                requirement.missing -= 1
+                if requirement.missing == 0:
+                    unmet[requirement.node] -= 1
+                    if not unmet[requirement.node]:
+                        ready.append(requirement.node)
+
+    # -- what a node waits for
+
+    def _requirements_of(self, node: Node) -> Iterator[Requirement]:
+        if isinstance(node, Line):
+            return self._slots(node, node.head, node)
+        kin = node.kin
+        if node.standing is PARKED:
+            return self._turn(node)
+        if kin is None:
+            return iter(())
+        if kin.leader is not None:
+            return iter((Requirement(node, "joined", [node_of(kin.leader)]),))
+        return iter([Requirement(node, "call", [below]) for below in (*kin.lines, *kin.parked)])
+
+    def _turn(self, claim: Claim) -> Iterator[Requirement]:
+        for name, write in claim.uses:
+            resource = self._resources[name]
+            for holder in resource.holders_in_the_way(claim, write=write):
+                yield Requirement(claim, "resource", [holder], name=name)
+            if self._soft and not claim.urgent:
+                for waiter in resource.waiters_in_the_way(claim, write=write):
+                    yield Requirement(claim, "resource", [node_of(waiter)], name=name, soft=True)
+        yield from self._slots(claim, claim, None)
+
+    def _slots(self, node: Node, claim: Claim, line: Line | None) -> Iterator[Requirement]:
+        urgent = line.urgent if line is not None else claim.urgent
+        for name in claim.needs:
+            limit = self._limits.get(name)
+            if limit is None:
+                continue
+            tokens = tokens_above(claim, name)
+            free = limit.size - len(limit.owners)
+            owners: list[Node] = [owner for owner in limit.owners if not claim.is_below(owner)]
+            if free < 1 and not _comes_back(tokens) and not any(map(Claim.is_running_leaf, limit.owners)):
+                borrowers = [borrower for _, borrower in tokens if borrower is not None]
+                yield Requirement(node, "capacity", [*owners, *borrowers], name=name)
+            reserver = limit.reserver
+            if self._soft and not urgent and free < 2 and reserver is not None and reserver is not line:
+                open_tokens = [token for token in tokens if not reserver.head.is_below(token[0])]
+                if not _comes_back(open_tokens):
+                    again = [borrower for _, borrower in open_tokens if borrower is not None]
+                    nodes = [*owners, *again, *again, reserver, reserver]
+                    yield Requirement(node, "capacity", nodes, name=name, missing=2 - free, soft=True)
+
+    # -- what to do about a node that is not live
+
+    def cycle(self, goal: Node) -> tuple[CycleEdge, ...]:
+        """The shortest way from *goal* back to itself along waits that never end."""
+        came_by: dict[Node, Requirement] = {}
+        todo = deque([goal])
+        while todo:
+            node = todo.popleft()
+            for requirement in self._requirements[node]:
+                if requirement.missing < 1:
+                    continue
+                for other in requirement.nodes:
+                    if other is goal:
+                        return self._edges(goal, requirement, came_by)
+                    if other not in self.live and other not in came_by:
+                        came_by[other] = requirement
+                        todo.append(other)
+        return ()
+
+    def _edges(self, goal: Node, last: Requirement, came_by: Mapping[Node, Requirement]) -> tuple[CycleEdge, ...]:
+        edges: list[CycleEdge] = []
+        node = goal
+        requirement = last
+        while True:
+            waiter, holder = claim_of(requirement.node), claim_of(node)
+            edges.append(CycleEdge(waiter.name, requirement.kind, requirement.name, holder.name))
+            node = requirement.node
+            if node is goal:
+                return tuple(reversed(edges))
+            requirement = came_by[node]
+
+    def overtakers(self) -> list[Node]:
+        """The nodes that wait without end, for the sake of order or a reservation only, and that somebody waits for.
+
+        Those come first that are held back for somebody who waits, directly or not, for them. If there are none, all
+        are named.
+        """
+        held_back = [node for node in self._requirements if node not in self.live and self._is_held_back(node)]
+        return [node for node in held_back if self._waits_for_itself(node)] or held_back
+
+    def _is_held_back(self, node: Node) -> bool:
+        if not (isinstance(node, Line) or node.standing is PARKED):
+            return False
+        if any(requirement.missing > 0 and not requirement.soft for requirement in self._requirements[node]):
+            return False
+        return any(requirement.kind in ("call", "joined") for requirement in self._dependents.get(node, ()))
+
+    def _waits_for_itself(self, start: Node) -> bool:
+        seen: set[Node] = set()
+        todo = [start]
+        while todo:
+            for requirement in self._requirements[todo.pop()]:
+                if requirement.missing > 0:
+                    fresh = {each for each in requirement.nodes if each not in self.live and each not in seen}
+                    seen |= fresh
+                    todo.extend(fresh)
+        return start in seen
+
+
+def tokens_above(claim: Claim, name: str) -> list[tuple[Claim, Claim | None]]:
+    """The slots of limit *name* that ancestors of *claim* could lend to it, each with who has borrowed it now."""
+    tokens: list[tuple[Claim, Claim | None]] = []
+    for above in claim.ancestors():
+        if above.standing is HELD and name in above.needs:
+            borrower = above.lent.get(name) if above.lent is not None else None
+            if borrower is None or not claim.is_below(borrower):
+                tokens.append((above, borrower))
+    return tokens
+
+
+def _comes_back(tokens: list[tuple[Claim, Claim | None]]) -> bool:
+    return any(borrower is None or borrower.is_running_leaf() for _, borrower in tokens)
+
+
+def surely_goes(claim: Claim, limits: Mapping[str, Limit], resources: Mapping[str, Resource]) -> bool:
+    """Whether one can tell without the graph that waiting *claim* will go. False says nothing.
+
+    Either each of its slots comes back from somebody who ends by himself, or nobody could be waiting for anything that
+    its ancestors hold: then all that would go without it still goes, and makes room for it.
+    """
+    if claim.standing is QUEUED and all(_slot_comes(claim, limits.get(name)) for name in claim.needs):
+        return True
+    return not any(_is_waited_for(each, claim, limits, resources) for each in (claim, *claim.ancestors()))
+
+
+def _slot_comes(claim: Claim, limit: Limit | None) -> bool:
+    if limit is None:
+        return True
+    if limit.reserver is not None:
+        return False
+    if len(limit.owners) < limit.size or any(map(Claim.is_running_leaf, limit.owners)):
+        return True
+    return _comes_back(tokens_above(claim, limit.name))
+
+
+def _is_waited_for(
+    held: Claim, newcomer: Claim, limits: Mapping[str, Limit], resources: Mapping[str, Resource]
+) -> bool:
+    if held.kin is not None and held.kin.followers:
+        return True
+    if held.standing is not HELD:
+        return False
+    for name in held.needs:
+        limit = limits[name]
+        if limit.reserver is not None:
+            return True
+        if len(limit.owners) >= limit.size and not any(map(Claim.is_running_leaf, limit.owners)):
+            return True
+    return any(
+        waiter is not newcomer for name, _ in held.uses if name in resources for waiter in resources[name].waiting
+    )

@@ -1,0 +1,894 @@
+"""The manifest of promised behaviours: each has an id, a source and at least one test that names it.
+
+A test says ``@requirement("room.behaviour")``. ``test_requirements.py`` holds both directions: no promise without a
+test, no test that names an unknown promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
+
+import msgspec
+import pytest
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """One promise.
+
+    Args:
+        source: Where it comes from: a section of the design, or ``field case N``.
+        behaviour: What a user may rely on, as a sentence.
+        divergence: How and why it differs from the systems that we learned from, when it does.
+    """
+
+    source: str
+    behaviour: str
+    divergence: str | None = None
+
+
+def requirement(*ids: str) -> Callable[[F], F]:
+    """Mark a test as proof of the promises *ids*."""
+    unknown = [name for name in ids if name not in REQUIREMENTS]
+    if unknown:
+        raise LookupError(f"no such requirement: {', '.join(unknown)}")
+    return pytest.mark.requirement(*ids)
+
+
+_DEFINITIONS: Final[Mapping[str, Requirement]] = {
+    "definitions.effect.read-only-bare": Requirement(
+        "design 5",
+        "`read-only` may be declared as a bare word.",
+    ),
+    "definitions.effect.targets-stated": Requirement(
+        "design 5",
+        "Every other effect class states at least one target, or the definition is refused.",
+    ),
+    "definitions.effect.checked": Requirement(
+        "design 5",
+        "An unknown class or target kind, an unknown key and an id that is no printable ASCII are refused "
+        "with the place.",
+        divergence=(
+            "Elsewhere unknown classes and kinds pass and unknown keys are dropped; a typing error in a safety "
+            "declaration must not pass."
+        ),
+    ),
+    "definitions.effect.order": Requirement(
+        "design 12",
+        "Targets stand in order of kind and id, by code unit, and one that is listed twice stays twice.",
+        divergence=(
+            "Elsewhere ids are sorted by the collation of the machine's locale; code units are the same everywhere."
+        ),
+    ),
+    "definitions.classify.one-reading": Requirement(
+        "design 5",
+        "Effect, risk, metadata flags and tags are read by one classifier into an effect class and a tier.",
+        divergence="Elsewhere there are two classifiers, and they disagree.",
+    ),
+    "definitions.classify.stricter": Requirement(
+        "design 5",
+        "Where declarations contradict each other the stricter reading stands, and who said what is recorded.",
+        divergence="Elsewhere an explicit risk overrides the metadata's flags, also to say less.",
+    ),
+    "definitions.classify.unclassified": Requirement(
+        "design 5",
+        "A tool about which nobody said anything counts as `external-write` and is known to be unclassified.",
+        divergence="Elsewhere such a tool passes as harmless in read-only mode.",
+    ),
+    "definitions.risk.flags": Requirement(
+        "design 5",
+        "Flags in the metadata count as risk in either spelling; one that is neither true nor false is refused.",
+    ),
+    "definitions.risk.tags": Requirement(
+        "design 5",
+        "Risk adds its tags behind the user's, without repeating them.",
+        divergence="`readonly` is only added when the tool counts as read-only.",
+    ),
+    "definitions.semantics": Requirement(
+        "design 5",
+        "The four semantics have the words of action documents, with defaults, and refuse others.",
+        divergence=(
+            "Idempotency is `not-supported` by default for every class: `required` would refuse each call without "
+            "a key, so somebody has to ask for it."
+        ),
+    ),
+    "definitions.identity.text": Requirement(
+        "design 5",
+        "An id is written `namespace:name@version`, percent-encoded, and read back to the same parts.",
+    ),
+    "definitions.identity.any-name": Requirement(
+        "design 5",
+        "Any text that is not blank is a legal name, namespace or version; surrounding space is trimmed.",
+    ),
+    "definitions.tags": Requirement(
+        "design 5",
+        "Tags are trimmed, kebab-case and without repetitions; anything else is refused.",
+        divergence="Elsewhere tags that are no list are ignored.",
+    ),
+    "definitions.lifecycle": Requirement(
+        "design 5",
+        "A tool is deprecated when its lifecycle says so by True or by text, and names its replacement by id.",
+    ),
+    "definitions.portable": Requirement(
+        "design 5",
+        "A definition is a value that is written as JSON in full, and what it was made of can be changed "
+        "without changing it.",
+    ),
+    "definitions.json-checked": Requirement(
+        "design 5",
+        "Metadata and examples must be JSON; what is not is refused at definition, with its path.",
+    ),
+    "definitions.digest": Requirement(
+        "design 5",
+        "Equal definitions have equal digests, any difference in content another one, and large numbers in a "
+        "schema are no obstacle.",
+    ),
+    "definitions.tool.kinds": Requirement(
+        "design 5, field case 29",
+        "Async, plain, generator and async generator functions are told apart through partials, methods, "
+        "callable objects and wrapping decorators; where only the call can show it, the function counts as "
+        "plain.",
+    ),
+    "definitions.tool.description": Requirement(
+        "design 5, field case 33",
+        "Name and description come from the function and its docstring unless they are declared.",
+    ),
+    "definitions.tool.constraints": Requirement(
+        "field case 33",
+        "What an annotation says about a parameter is in the schema and is enforced; it comes before the docstring.",
+    ),
+    "definitions.tool.context": Requirement(
+        "design 5, field case 31",
+        "A context parameter is found under postponed annotations, filled in, hidden from the model and never "
+        "accepted from it.",
+    ),
+    "definitions.tool.context-kind": Requirement(
+        "design 5",
+        "An async function that asks for the blocking context is refused.",
+    ),
+    "definitions.tool.wrong-declaration": Requirement(
+        "design 5",
+        "A wrong declaration raises at definition, with the tool's name, the field and what would be right.",
+        divergence="Elsewhere a concurrency of 0 or of text is ignored.",
+    ),
+    "definitions.tool.placement": Requirement(
+        "design 5",
+        "A plain function runs in a thread unless it is declared to run in the task; an async one can't be "
+        "put into a thread.",
+    ),
+    "definitions.tool.generator-options": Requirement(
+        "design 10",
+        "A reducer and a buffer are only for generators.",
+    ),
+    "definitions.tool.presets": Requirement(
+        "design 5",
+        "`tool(...)` is a decorator that more declarations can be added to.",
+    ),
+    "definitions.tool.methods": Requirement(
+        "design 5",
+        "A bound method is a tool; a method without its object is refused with the way to do it.",
+    ),
+    "definitions.tool.define": Requirement(
+        "design 17",
+        "`define_tool` makes a tool of a class, a JSON Schema, a pair of schema and validator, or the "
+        "executor's own signature.",
+    ),
+    "definitions.tool.call": Requirement(
+        "design 5",
+        "Calling a tool validates, runs and returns the value, and raises with the result when it ends "
+        "otherwise; `call` returns the result.",
+    ),
+    "definitions.tool.call-arguments": Requirement(
+        "design 5",
+        "A direct call takes positional and keyword arguments as the function does, and values that have "
+        "their type already.",
+    ),
+    "definitions.tool.is-tool": Requirement(
+        "design 5",
+        "`is_tool` knows a tool by what it is, not by what it looks like.",
+        divergence="Elsewhere the shape decides.",
+    ),
+    "definitions.tool.types": Requirement(
+        "design 5",
+        "Type checkers see what a tool takes and returns, without a context that comes first.",
+    ),
+}
+
+_CONTRACTS: Final[Mapping[str, Requirement]] = {
+    "contracts.agree": Requirement(
+        "design 5",
+        "A contract made from Python types accepts exactly the JSON values that its own schema accepts; "
+        "formats, and what a class itself refuses, come on top.",
+    ),
+    "contracts.closed": Requirement(
+        "design 5, field case 44",
+        "Unknown arguments are refused, all at once, each with the known name that comes near; objects inside are "
+        "closed, too.",
+        divergence="Elsewhere unknown arguments are dropped, and the tool runs with its defaults.",
+    ),
+    "contracts.strict": Requirement(
+        "design 5, field cases 45 and 46",
+        "Nothing is coerced: no text for a number, no number for a boolean, no boolean for a number, and no text is "
+        "read as JSON a second time.",
+    ),
+    "contracts.integers": Requirement(
+        "field case 47",
+        "Integers are exact however large; an integral float is an integer where one is asked for; infinities and "
+        "NaN are refused everywhere.",
+    ),
+    "contracts.lenient": Requirement(
+        "design 5, field cases 45 and 46",
+        "A contract that declares leniency also takes numbers, booleans and containers written as text, and only "
+        "where text itself is not legal.",
+    ),
+    "contracts.null": Requirement(
+        "design 16, decision 4",
+        "An illegal null for an optional argument means that it was left out; a legal one stays; for a required "
+        "argument it is an error.",
+    ),
+    "contracts.issues": Requirement(
+        "design 5, field case 33",
+        "A refusal lists all that is wrong, each with its place, a code word, and what was expected; it never quotes "
+        "text that was sent.",
+    ),
+    "contracts.hostile": Requirement(
+        "field case 48",
+        "Deep, cyclic, huge or foreign values end in a refusal, and a refusal has a bounded length.",
+    ),
+    "contracts.constraints": Requirement(
+        "field case 33",
+        "Limits and texts in annotations are in the schema and are enforced; an annotation comes before the docstring.",
+    ),
+    "contracts.constraints.none-ignored": Requirement(
+        "design 5",
+        "A constraint that would have no effect is refused at definition.",
+    ),
+    "contracts.signature.annotations": Requirement(
+        "design 5, field case 31",
+        "Postponed annotations are resolved in the function's module, its closure and the locals where it is "
+        "defined; one that can't be resolved fails at definition, with the parameter's name.",
+    ),
+    "contracts.signature.context": Requirement(
+        "design 5, field case 31",
+        "A parameter annotated with a context is hidden from the schema, refused from the model, and filled in.",
+    ),
+    "contracts.signature.names": Requirement(
+        "field case 32",
+        "Every parameter name works, also one that a validator uses for itself.",
+    ),
+    "contracts.signature.forms": Requirement(
+        "design 5",
+        "Methods, partials, callable objects, wrapped functions, keyword-only and positional-only parameters work; "
+        "what a partial has bound is hidden; variadic parameters are refused at definition.",
+    ),
+    "contracts.signature.defaults": Requirement(
+        "design 5",
+        "Defaults are filled in and shown where JSON can carry them; each call gets its own copy of a mutable one.",
+    ),
+    "contracts.signature.unannotated": Requirement(
+        "design 5",
+        "A parameter without an annotation takes any JSON value.",
+    ),
+    "contracts.types": Requirement(
+        "design 5",
+        "Literal, Enum, dates and times, UUID, Decimal, bytes, paths, tuples, sets, dicts, unions and nested classes "
+        "arrive as what they are; a type that JSON can't carry is refused at definition, with the parameter's name.",
+    ),
+    "contracts.unions": Requirement(
+        "design 5",
+        "Unions arrive as their first branch that fits, also those that msgspec can't tell apart, and integers in "
+        "them stay exact.",
+    ),
+    "contracts.classes": Requirement(
+        "design 5",
+        "msgspec structs, attrs classes, dataclasses, TypedDicts, named tuples and pydantic models work as arguments "
+        "and as the whole input, with the class's own defaults, converters and validators.",
+    ),
+    "contracts.pydantic": Requirement(
+        "design 5",
+        "A pydantic model is validated by pydantic, strictly and as JSON, and takes no fields that it does not have.",
+    ),
+    "contracts.cattrs": Requirement(
+        "design 4",
+        "An attrs class whose fields need hooks is built by the cattrs converter that is given with it.",
+    ),
+    "contracts.dump": Requirement(
+        "design 3",
+        "Validated arguments can be written back as JSON, defaults filled in, and validate to the same values again.",
+    ),
+    "contracts.caller": Requirement(
+        "design 5",
+        "Each validated argument reaches its own parameter, by position or by name, and the context its own.",
+    ),
+    "contracts.schema.legal": Requirement(
+        "design 5",
+        "A JSON Schema is compiled with a complete validator; an illegal one, one that is not about an object, or "
+        "one that refers to another document is refused at definition, with the place.",
+    ),
+    "contracts.schema.root": Requirement(
+        "design 5, field cases 41 and 42",
+        "No schema and an empty one mean no arguments; a root that does not say how open it is is closed, also over "
+        "references and alternatives; the caller's schema is never changed.",
+    ),
+    "contracts.schema.filled": Requirement(
+        "field case 47",
+        "Legal defaults of the root are filled in, and integral floats become integers at every depth.",
+    ),
+    "contracts.frozen": Requirement(
+        "design 5",
+        "A contract's schema can't be changed, neither through the contract nor through what it was made of.",
+    ),
+    "contracts.pair": Requirement(
+        "design 5",
+        "A pair of schema and validator is taken as it is: the validator sees a frozen copy, the function gets that "
+        "same copy, and issues pass through, a bare property name being a legal path.",
+        divergence=(
+            "Elsewhere the copy is frozen only after the validator saw it, so a validator can change what runs; and "
+            "any truthy answer counts as acceptance."
+        ),
+    ),
+    "contracts.docstring": Requirement(
+        "design 5, field case 33",
+        "Docstrings in Google, NumPy and reST style give the description and the texts of the parameters.",
+    ),
+}
+
+_CANONICAL: Final[Mapping[str, Requirement]] = {
+    "canonical.hostile-text": Requirement(
+        "field case 48",
+        "Nesting, digits and size have limits, and any text at all is a value or a JsonError, never another error.",
+    ),
+    "canonical.size-first": Requirement(
+        "field case 48", "A text that is too large is refused before it is decoded or looked into."
+    ),
+    "canonical.strict-text": Requirement(
+        "field case 48",
+        "Duplicate keys, NaN, overflowing numbers, trailing text, a byte order mark and all else that two readers could "
+        "understand differently are refused, each with its own code.",
+    ),
+    "canonical.says-where": Requirement(
+        "design section 5",
+        "A refusal carries the path, names line and column or the byte offset, and says what would be right.",
+    ),
+    "canonical.truncated-text": Requirement(
+        "field case 55", "A text that was cut off is told apart from one that is wrong: unexpected-end."
+    ),
+    "canonical.no-second-reading": Requirement(
+        "field case 45", "A string that looks like JSON stays a string: no text is decoded twice."
+    ),
+    "canonical.exact-integers": Requirement(
+        "field case 47", "Integers keep every digit when they are read and when they are written in exact mode."
+    ),
+    "canonical.surrogates-kept": Requirement(
+        "design section 16.10", "A lone surrogate is read as it stands; interop refuses to write it, exact escapes it."
+    ),
+    "canonical.like-everyone": Requirement(
+        "design section 13", "What is read equals what the standard library reads, where that is strict enough."
+    ),
+    "canonical.interop-vectors": Requirement(
+        "design section 16.10", "Interop text is RFC 8785 byte for byte, and so are its digests and those of schemas."
+    ),
+    "canonical.interop-refusals": Requirement(
+        "design section 16.10",
+        "Interop refuses what another reader could take otherwise, with the code and the path of the shared vectors.",
+        divergence="An accessor, a hidden property and a sparse array have no counterpart in Python. An object with a "
+        "property is refused as any object is, at its own place; the code is non-plain-object.",
+    ),
+    "canonical.exact-mode": Requirement(
+        "design section 16.10",
+        "Exact mode writes every JSON value, also integers of any size, large floats and lone surrogates; where interop "
+        "accepts a value, both give one text.",
+    ),
+    "canonical.one-text": Requirement(
+        "design section 16.10",
+        "Equal values have one text whatever the order of their keys and the spelling of their numbers, and different "
+        "texts are different values.",
+    ),
+    "canonical.round-trip": Requirement(
+        "design section 16.10", "Reading a canonical text gives the value back, and writing that gives the same text."
+    ),
+    "canonical.deep-values": Requirement(
+        "field case 48", "A value that is too deep or holds itself is refused with a code, on any stack."
+    ),
+    "canonical.plain-values": Requirement(
+        "design section 16.10",
+        "Interop takes exact types only; exact takes subclasses and other mappings by their plain value.",
+    ),
+    "canonical.frozen-copies": Requirement(
+        "design section 5", "A frozen JSON value shares nothing with what it was made of, and nobody can change it."
+    ),
+}
+
+_TOOLBOX: Final[Mapping[str, Requirement]] = {
+    "toolbox.duplicate-id": Requirement(
+        "design 16.8, field case 49",
+        "Two different tools with one id are an error that names both origins, unless replacing is asked for.",
+        divergence="Elsewhere the later one replaces the earlier in silence.",
+    ),
+    "toolbox.same-tool-twice": Requirement(
+        "design 12",
+        "The same tool met twice is one tool.",
+    ),
+    "toolbox.versions": Requirement(
+        "design 16.8",
+        "By name the highest version that is not deprecated is meant, in the order of Semantic Versioning; an "
+        "exact id always means itself.",
+        divergence="Elsewhere the version that was registered last is taken.",
+    ),
+    "toolbox.namespaces": Requirement(
+        "design 16.8",
+        "By name a tool of the default namespace comes before others; `namespace:name` means that namespace.",
+        divergence="Elsewhere whichever was registered last is taken.",
+    ),
+    "toolbox.lookup": Requirement(
+        "design 3",
+        "A name or id is found with one lookup, however many tools there are.",
+    ),
+    "toolbox.frozen": Requirement(
+        "design 2",
+        "A toolbox and its context can't be changed, and share nothing with the list and the dict they came from.",
+    ),
+    "toolbox.extend": Requirement(
+        "design 12",
+        "`extend` gives a new toolbox with the receiver's options and the merged context.",
+    ),
+    "toolbox.replace": Requirement(
+        "design 16.8",
+        "With `replace` a tool takes the place and the position of the one that has its id.",
+    ),
+    "toolbox.combine": Requirement(
+        "design 12",
+        "Combining merges contexts, the last wins, and takes every option from the first toolbox.",
+        divergence="Elsewhere duplicates replace each other; here they are an error unless replacing is asked for.",
+    ),
+    "toolbox.available": Requirement(
+        "design 2",
+        "`available` asks sync and async hooks with the context, keeps the order, lists only what a name "
+        "means, and takes an error for no.",
+    ),
+    "toolbox.near": Requirement(
+        "design 3",
+        "Names that come near a wrong one are offered, best first.",
+    ),
+    "toolbox.wrong-argument": Requirement(
+        "design 5",
+        "What is no tool, no context or no timeout is refused with the place.",
+    ),
+    "toolbox.is-toolbox": Requirement(
+        "design 2",
+        "`is_toolbox` knows a toolbox from everything else.",
+    ),
+    "toolbox.repr-keeps-secrets": Requirement(
+        "design 2",
+        "Neither repr nor str of a toolbox shows its context.",
+    ),
+    "toolbox.execute": Requirement(
+        "design 17",
+        "`await toolbox.execute(call)` runs one call under a supervisor of its own.",
+    ),
+}
+
+_CONTENT: Final[Mapping[str, Requirement]] = {
+    "content.text": Requirement("field case 64", "Text that a tool returns reaches the model as it is."),
+    "content.never-empty": Requirement(
+        "field case 67",
+        "The content of a result is never empty, and no block of it is one that providers refuse as empty.",
+    ),
+    "content.numbers-exact": Requirement(
+        "field case 47",
+        "Integers keep every digit up to 100,000 of them, and floats the value; what cannot is an error.",
+    ),
+    "content.non-finite": Requirement(
+        "design 13", "NaN and the infinities become their names as strings, never null and never invalid JSON."
+    ),
+    "content.documented-forms": Requirement(
+        "field case 64",
+        "Dates, durations, Decimal, UUID, Enum, Path, bytes and all the standard containers have the one form that docs/content.md gives.",
+    ),
+    "content.records": Requirement(
+        "field case 64",
+        "Dataclasses, attrs classes, msgspec Structs, NamedTuples, pydantic models and exceptions become objects of their fields.",
+    ),
+    "content.sets-deterministic": Requirement(
+        "field case 64", "Equal sets have the same text, whatever the hash seed."
+    ),
+    "content.keys": Requirement(
+        "field case 64",
+        "Keys that are no str become the text that their value would have; bytes and other keys are an error.",
+    ),
+    "content.key-clash": Requirement(
+        "field case 64", "Two keys that become the same name are an error that names both."
+    ),
+    "content.unencodable": Requirement(
+        "field case 64",
+        "A value without a documented form is an error that says where, of which type, and what would be right; its repr is never shown.",
+    ),
+    "content.iterators-unread": Requirement(
+        "field case 64", "Generators, iterators and coroutines are refused and left unread."
+    ),
+    "content.cycles": Requirement(
+        "field case 64", "A container that holds itself is an error that says where, in every kind of container."
+    ),
+    "content.depth": Requirement("design 4", "Values nested too deeply are an error, never a RecursionError."),
+    "content.shared": Requirement(
+        "design 4",
+        "A container in two places is written in both; sharing that would grow without end is an error.",
+    ),
+    "content.blame": Requirement(
+        "design 7", "What a value's own code raises while it is read is an error with the place and the cause."
+    ),
+    "content.surrogates": Requirement(
+        "field case 101", "Lone surrogates are escaped, so that every block and every JSON text can be encoded."
+    ),
+    "content.any-locale": Requirement(
+        "field case 101", "encode_json(value, ascii=True) is valid JSON in any encoding."
+    ),
+    "content.bytes": Requirement(
+        "field case 68",
+        "Bytes of a PNG, JPEG, GIF or WebP picture become an image, other bytes a data URI, whatever they hold.",
+    ),
+    "content.media-in-place": Requirement(
+        "field case 68", "Content blocks in a tuple or list stay in their place among the other items."
+    ),
+    "content.media-in-objects": Requirement(
+        "field case 68",
+        "Pictures and sounds inside an object follow its JSON, which refers to them by number; none becomes base64 in a text.",
+    ),
+    "content.links-kept": Requirement(
+        "field case 81", "Links, text and JSON blocks inside an object are written in their place, none is dropped."
+    ),
+    "content.blocks-sound": Requirement(
+        "design 7", "A content block that no provider would take is an error with the place."
+    ),
+    "content.size": Requirement("design 4", "content_size counts the bytes of content."),
+    "content.total": Requirement(
+        "design 15",
+        "Every value of the documented types is shown unchanged as valid JSON, or refused with the documented error.",
+    ),
+    "content.shortcut-agrees": Requirement(
+        "design 14", "The fast way for plain values writes the same text as the walk."
+    ),
+}
+
+_CAPACITY: Final[Mapping[str, Requirement]] = {}
+
+_LIFECYCLE: Final[Mapping[str, Requirement]] = {
+    "lifecycle.table": Requirement(
+        "design 6", "The states and events are one table with a row for every state; an illegal event changes nothing."
+    ),
+    "lifecycle.refused-never-ran": Requirement(
+        "design 6", "A call that was refused, and one whose body ran, can never be mistaken for each other."
+    ),
+    "lifecycle.revisions": Requirement(
+        "design 6", "A revision starts at 1 and grows by exactly one with each publication."
+    ),
+    "lifecycle.waits": Requirement(
+        "design 6", "Waits are counted; the last one to end leads back to the state that the execution came from."
+    ),
+    "lifecycle.abort-is-sticky": Requirement(
+        "design 6", "An execution that was asked to stop never looks as if it had not been."
+    ),
+}
+
+_ENGINE: Final[Mapping[str, Requirement]] = {
+    **{
+        f"engine.state-{name}": Requirement("design 6", f"The state {name} is reached through the public face.")
+        for name in (
+            "queued",
+            "active",
+            "waiting",
+            "streaming",
+            "abort-requested",
+            "cleanup-pending",
+            "terminal",
+            "unknown-effect",
+        )
+    },
+    "engine.late-end": Requirement(
+        "design 6", "A body that ends after it was given up is recorded, and frees its slot then."
+    ),
+    "engine.not-started": Requirement(
+        "design 7", "A call that was stopped before its body began is NOT_STARTED, with effect none."
+    ),
+}
+
+_SHUTDOWN: Final[Mapping[str, Requirement]] = {}
+
+_STREAMS: Final[Mapping[str, Requirement]] = {}
+
+_WATCHING: Final[Mapping[str, Requirement]] = {}
+
+_PROVIDERS: Final[Mapping[str, Requirement]] = {
+    "providers.shapes": Requirement(
+        "design section 13",
+        "Each parser reads whole responses, choices or candidates, messages, lists of their parts and single parts, as "
+        "decoded JSON and as the types of the official SDK.",
+    ),
+    "providers.message-error": Requirement(
+        "design section 13",
+        "A message of another shape is a MessageError that names the place, what stood there and what would be right.",
+        divergence="Others answer an unknown shape with no calls, which hides the host's mistake.",
+    ),
+    "providers.no-calls": Requirement(
+        "design section 13", "A message without calls is an empty turn, and its reply is no message at all."
+    ),
+    "providers.nothing-is-an-empty-object": Requirement(
+        "field case 54", "No arguments, blank text and null all mean an empty object."
+    ),
+    "providers.malformed-never-runs": Requirement(
+        "field case 55",
+        "A call whose arguments are not one whole JSON object keeps its place and its id, carries its defect, and has "
+        "no arguments that could run.",
+        divergence="Others turn malformed arguments into an empty object and run the tool.",
+    ),
+    "providers.truncated-refused": Requirement(
+        "field case 56",
+        "The last open call of a message that was cut off is refused as truncated even if it parses; earlier calls and "
+        "calls with something after them are not affected.",
+    ),
+    "providers.hostile-json": Requirement(
+        "field case 48",
+        "Deep, huge, duplicated or non-finite JSON in arguments is a malformed call, never an exception.",
+    ),
+    "providers.duplicate-ids": Requirement(
+        "field case 59", "Calls that share an id get ids of their own here, and each answer goes out under the wire id."
+    ),
+    "providers.missing-ids": Requirement(
+        "field case 59", "A call without an id gets one, which is used on the way back and listed for the history."
+    ),
+    "providers.every-call-answered": Requirement(
+        "field case 61",
+        "A reply answers each call exactly once: a missing, repeated or foreign result is an error that names it, and "
+        "nothing is formatted.",
+    ),
+    "providers.call-order": Requirement(
+        "field case 63", "Answers stand in the order of the calls, whatever the order of the results."
+    ),
+    "providers.never-empty": Requirement("field case 67", "Every answer has text or media, under the right id."),
+    "providers.media": Requirement(
+        "field case 68",
+        "Pictures go where each provider takes them: inside the result, or labelled by call in one message after all "
+        "results; never as base64 in a text.",
+    ),
+    "providers.media-limits": Requirement(
+        "field case 68", "A picture that the provider would refuse for its type or size is replaced by a note."
+    ),
+    "providers.no-dropped-content": Requirement(
+        "field case 81", "Links and sounds are described in words where they cannot be sent."
+    ),
+    "providers.honest-words": Requirement(
+        "field case 22; design section 7",
+        "The text says apart whether the call ran, what the world may have seen and whether it may be sent again.",
+        divergence="Others give the model the bare error message.",
+    ),
+    "providers.words-say-where": Requirement(
+        "design section 7", "The text carries the message, and each validation issue with its path."
+    ),
+    "providers.other-calls": Requirement(
+        "design section 13", "Calls of other types are left alone and listed with their type, id, name and place."
+    ),
+    "providers.names": Requirement(
+        "design section 13", "Names pass as they come, or are mapped back; the provider's own name goes out again."
+    ),
+    "providers.echo": Requirement(
+        "design section 13", "What an answer must repeat (a program that called, a toolset) is repeated."
+    ),
+    "providers.sdk-accepts": Requirement(
+        "design section 15", "Every reply is accepted, without loss, by the parameter types of the official SDK."
+    ),
+    "providers.any-json": Requirement(
+        "design section 15", "Any JSON given to any parser is a turn or a MessageError, and every turn can be answered."
+    ),
+    "providers.detection": Requirement(
+        "design section 13", "Whose message one is can be told by its shape; a shape that fits several is None."
+    ),
+    "providers.gemini-exact": Requirement(
+        "field case 47", "A structured result that Gemini would round goes out as text instead."
+    ),
+    "providers.round-trip": Requirement(
+        "design section 13; field cases 22 and 61",
+        "The calls of a turn run under a supervisor, broken ones never run, and each one's true end reaches the model.",
+    ),
+    "providers.guide-runs": Requirement("design section 4", "The guide to providers runs as it stands."),
+}
+
+_KITS: Final[Mapping[str, Requirement]] = {
+    "kits.jail.inside": Requirement(
+        "design 4",
+        "A relative path that stays inside the root is read, ``.`` and ``..`` within it included.",
+    ),
+    "kits.jail.inner-links": Requirement(
+        "design 4",
+        "A link whose target stays inside the root is followed, relative or absolute.",
+    ),
+    "kits.jail.root-link": Requirement(
+        "design 4",
+        "The root may be a link; once opened it stays the same directory, whatever its path leads to later.",
+    ),
+    "kits.jail.escape-refused": Requirement(
+        "design 4",
+        "A path that is absolute, or leaves the root by ``..`` or by a link, is refused as a matter of permission, and no message tells where the root is.",
+        "Elsewhere the message shows the absolute root to the model.",
+    ),
+    "kits.jail.malformed-refused": Requirement(
+        "design 4",
+        "Text that cannot be a path is refused as invalid, in a message of readable length.",
+    ),
+    "kits.jail.errors-told": Requirement(
+        "design 7",
+        "Missing files are not found, refused ones a matter of permission, and running out of handles is transient.",
+    ),
+    "kits.jail.special-files": Requirement(
+        "design 4",
+        "Directories, pipes, sockets and devices are refused, and opening one never waits.",
+    ),
+    "kits.jail.dangling-link": Requirement(
+        "design 4",
+        "A link to nothing is refused; one that leads out is refused before its target is looked at.",
+        "Elsewhere a dangling link that leads out passes the check.",
+    ),
+    "kits.jail.link-loop": Requirement(
+        "field case 100",
+        "A loop of links ends in an error.",
+    ),
+    "kits.jail.race": Requirement(
+        "design 4",
+        "What is swapped, moved or linked while a path is walked never leads out of the root.",
+        "Elsewhere the path is checked first and opened later.",
+    ),
+    "kits.jail.handles-closed": Requirement(
+        "design 4",
+        "No handle stays open, however a read or a search ends.",
+    ),
+    "kits.jail.close": Requirement(
+        "design 4",
+        "A closed root reads no more, operations under way keep theirs, and one that nobody holds closes itself.",
+    ),
+    "kits.jail.wrong-root": Requirement(
+        "design 5",
+        "A root that is no directory, or a system that cannot open by handle, is an error when the kit is made.",
+    ),
+    "kits.names.undecodable": Requirement(
+        "design 4",
+        "A name that is no UTF-8 is written as plain text in results, and that text leads back to the file.",
+    ),
+    "kits.read.lines": Requirement(
+        "design 4",
+        "A read gives the lines asked for, says where they are, and says whether more follows.",
+    ),
+    "kits.read.exact": Requirement(
+        "field case 98",
+        "Slices joined with line feeds are the file's text to the byte: line ends and byte order marks are kept.",
+        "Elsewhere a last line feed counts as an empty line.",
+    ),
+    "kits.read.byte-cap": Requirement(
+        "field case 97",
+        "A result holds at most the byte cap, cut between lines, or within a line that alone is longer, between two characters; the rest can be read on from there.",
+        "Elsewhere nothing beyond the cap can ever be read, and a split character is replaced.",
+    ),
+    "kits.read.large-file": Requirement(
+        "design 4",
+        "Any line of a large file can be read; the total is None when counting it would cost too much.",
+    ),
+    "kits.read.binary": Requirement(
+        "design 4",
+        "A binary file is an error that says what it is.",
+        "Elsewhere its bytes are returned as if they were text.",
+    ),
+    "kits.read.invalid-utf8": Requirement(
+        "design 4",
+        "Bytes that are no UTF-8 are replaced, and counted.",
+    ),
+    "kits.read.bad-numbers": Requirement(
+        "design 5",
+        "Offsets and limits out of range are refused.",
+    ),
+    "kits.search.cancel": Requirement(
+        "design 5",
+        "A read or a search stops where its caller asks it to: within a large tree, a large directory and a long file.",
+    ),
+    "kits.search.order": Requirement(
+        "design 4",
+        "Results come sorted, name by name, the same every time.",
+        "Elsewhere they come in the order of the directory.",
+    ),
+    "kits.search.skips-counted": Requirement(
+        "field case 100",
+        "What a search did not look at is counted by reason and said in words.",
+        "Elsewhere it is passed over in silence.",
+    ),
+    "kits.search.links-end": Requirement(
+        "field case 100",
+        "Links are followed only where the pattern names them, so a loop of links cannot hold a search, and none leads out.",
+    ),
+    "kits.search.deep-tree": Requirement(
+        "design 4",
+        "A tree of any depth is walked, with a bounded number of handles.",
+    ),
+    "kits.search.exhaustion": Requirement(
+        "design 7",
+        "Running out of handles is an error, never a file skipped.",
+    ),
+    "kits.grep.matches": Requirement(
+        "design 4",
+        "A search gives path, line number and text of every line that matches.",
+    ),
+    "kits.grep.files": Requirement(
+        "design 4",
+        "A glob selects the files to search; without a slash it means any depth, and a directory means all that is below it.",
+    ),
+    "kits.grep.flags": Requirement(
+        "design 4",
+        "The flags i, m and s are known, others are refused.",
+    ),
+    "kits.grep.linear-time": Requirement(
+        "field case 100",
+        "No pattern takes more than linear time; a line too long for a large pattern is passed over and counted.",
+    ),
+    "kits.grep.bad-pattern": Requirement(
+        "field case 100",
+        "A wrong pattern is an error that says what is wrong and where, never an empty result.",
+    ),
+    "kits.grep.truncated": Requirement(
+        "design 4",
+        "A search is truncated exactly when there is one more match.",
+        "Elsewhere also when there are exactly as many as asked for.",
+    ),
+    "kits.grep.long-lines": Requirement(
+        "field case 97",
+        "A long line is cut around its match, between two characters, and says how much was left out.",
+    ),
+    "kits.grep.line-ends": Requirement(
+        "design 4",
+        "A line that ends with carriage return and line feed matches like any other.",
+    ),
+    "kits.grep.stream": Requirement(
+        "field case 30",
+        "Matches are yielded as they are found; the value is the reducer's result of them and the summary.",
+    ),
+    "kits.glob.patterns": Requirement(
+        "design 4",
+        "Patterns know ``*``, ``?``, ``[...]``, ``**``, ``{a,b}`` and a trailing slash; a name that equals the pattern always matches.",
+    ),
+    "kits.glob.truncated": Requirement(
+        "design 4",
+        "A listing is truncated exactly when there is one more path.",
+    ),
+    "kits.glob.refused": Requirement(
+        "design 4",
+        "A pattern that is absolute, climbs or names a home directory is refused, and so is one that is no pattern.",
+    ),
+    "kits.tools.declared": Requirement(
+        "design 5",
+        "The tools only read, their output is untrusted, they run in worker threads, and their names may be chosen.",
+    ),
+    "kits.tools.extra": Requirement(
+        "design 5",
+        "A missing package is named with the extra that brings it; nothing is done without it in silence.",
+    ),
+    "kits.tools.run": Requirement(
+        "design 17",
+        "Under a supervisor the tools read, stream, report progress, refuse and stop like any others.",
+    ),
+}
+
+_CLI: Final[Mapping[str, Requirement]] = {}
+
+REQUIREMENTS: Final[Mapping[str, Requirement]] = {
+    **_DEFINITIONS,
+    **_CONTRACTS,
+    **_CANONICAL,
+    **_TOOLBOX,
+    **_CONTENT,
+    **_CAPACITY,
+    **_LIFECYCLE,
+    **_ENGINE,
+    **_SHUTDOWN,
+    **_STREAMS,
+    **_WATCHING,
+    **_PROVIDERS,
+    **_KITS,
+    **_CLI,
+}
