@@ -1,0 +1,67 @@
+"""Telling by its shape whose message one is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from ._message import field, has, is_list, is_record, word_or_none
+from ._turn import Provider
+
+__all__ = ("detect_provider",)
+
+
+def detect_provider(message: object) -> Provider | None:
+    """Whose message *message* is, or None when its shape fits none or several of them.
+
+    Reads what the parsers read: whole responses, choices and candidates, messages, lists of their parts, single parts;
+    decoded JSON or SDK types. A bare ``{"role": "assistant", "content": "..."}`` could be anybody's, and is None.
+    """
+    if is_list(message):
+        return next((provider for entry in message if (provider := _of_part(entry)) is not None), None)
+    if not is_record(message):
+        return None
+    found: list[Provider] = [provider for provider, fits in _WHOLE.items() if fits(message)]
+    return found[0] if len(found) == 1 else _of_part(message)
+
+
+def _is_chat(node: object) -> bool:
+    if has(node, "choices"):
+        return True
+    message = field(node, "message")
+    return any(has(message if message is not None else node, name) for name in ("tool_calls", "refusal"))
+
+
+def _is_responses(node: object) -> bool:
+    return word_or_none(node, "object") == "response" or (has(node, "output") and word_or_none(node, "type") is None)
+
+
+def _is_anthropic(node: object) -> bool:
+    if word_or_none(node, "type") == "message" and has(node, "stop_reason"):
+        return True
+    content = field(node, "content")
+    return is_list(content) and detect_provider(content) == "anthropic"
+
+
+def _is_gemini(node: object) -> bool:
+    return has(node, "candidates") or has(node, "parts") or has(field(node, "content"), "parts")
+
+
+_WHOLE: Final[Mapping[Provider, Callable[[object], bool]]] = {
+    "openai-chat": _is_chat,
+    "openai-responses": _is_responses,
+    "anthropic": _is_anthropic,
+    "gemini": _is_gemini,
+}
+
+
+def _of_part(part: object) -> Provider | None:
+    """Whose part, block, item or call *part* is, when it is a call or stands only in messages with calls."""
+    if field(part, "functionCall", "function_call") is not None and word_or_none(part, "role") is None:
+        return "gemini"
+    kind = word_or_none(part, "type") or ""
+    if kind == "function_call" or (kind == "reasoning" and has(part, "summary")):
+        return "openai-responses"
+    if kind.endswith("tool_use") or kind in ("thinking", "redacted_thinking"):
+        return "anthropic"
+    return "openai-chat" if is_record(field(part, "function")) else None

@@ -1,0 +1,143 @@
+"""Reading a provider's message, whether it is decoded JSON or an object of the provider's SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Final, TypeGuard, cast
+
+from ..errors import ArmoryError
+from ._text import is_encodable
+
+__all__ = (
+    "MessageError",
+    "field",
+    "has",
+    "is_list",
+    "is_record",
+    "items",
+    "record",
+    "require_record",
+    "word",
+    "word_or_none",
+)
+
+_SHOWN: Final = 60
+_NOT_RECORDS: Final = (str, bytes, bytearray, int, float, complex, list, tuple, set, frozenset, type, type(None))
+"""What certainly has no fields of a message. Anything else may be an SDK object, read by its attributes."""
+
+
+class MessageError(ArmoryError):
+    """A message is not of the shape that this parser reads. The mistake is the host's, never the model's.
+
+    Args:
+        path: Keys and indices from the root of the message to the place, such as ``$.choices[0].message``.
+        found: What stood there.
+        expected: What would be right.
+    """
+
+    def __init__(self, path: str, found: object, expected: str) -> None:
+        super().__init__(f"{path}: expected {expected}, found {_described(found)}")
+        self.path = path
+        self.expected = expected
+
+
+def is_record(node: object) -> bool:
+    """Whether *node* has named fields: a mapping, or an object of some SDK."""
+    return not isinstance(node, _NOT_RECORDS)
+
+
+def is_list(node: object) -> TypeGuard[Sequence[object]]:
+    """Whether *node* is a list of entries."""
+    return isinstance(node, (list, tuple))
+
+
+def field(node: object, *names: str) -> object:
+    """The first of the fields *names* that is there and not None; None when there is none."""
+    if isinstance(node, Mapping):
+        mapping = cast("Mapping[object, object]", node)
+        values = (mapping.get(name) for name in names)
+    elif is_record(node):
+        values = (getattr(node, name, None) for name in names)
+    else:
+        return None
+    return next((value for value in values if value is not None), None)
+
+
+def has(node: object, name: str) -> bool:
+    """Whether *node* has the field *name*, be it None."""
+    if isinstance(node, Mapping):
+        return name in cast("Mapping[object, object]", node)
+    return is_record(node) and hasattr(node, name)
+
+
+def record(node: object, path: str, *names: str) -> object:
+    """The field *names* of *node*, which has to be a record or absent.
+
+    Raises:
+        MessageError: Something else stands there.
+    """
+    value = field(node, *names)
+    return None if value is None else require_record(value, f"{path}.{names[0]}", "an object")
+
+
+def require_record(node: object, path: str, expected: str) -> object:
+    """*node* itself.
+
+    Raises:
+        MessageError: It has no fields.
+    """
+    if not is_record(node):
+        raise MessageError(path, node, expected)
+    return node
+
+
+def items(node: object, path: str, expected: str) -> Sequence[object]:
+    """The entries of the list *node*; none when it is None.
+
+    Raises:
+        MessageError: It is neither.
+    """
+    if node is None:
+        return ()
+    if not is_list(node):
+        raise MessageError(path, node, expected)
+    return node
+
+
+def word(node: object, path: str, *names: str) -> str | None:
+    """The text in the field *names*, None when it is absent. A member of an enum is its value.
+
+    Raises:
+        MessageError: Something else stands there.
+    """
+    value = field(node, *names)
+    if isinstance(value, Enum):
+        value = cast("object", value.value)
+    if value is None or (isinstance(value, str) and is_encodable(value)):
+        return value
+    expected = "a text without lone surrogates" if isinstance(value, str) else "a text"
+    raise MessageError(f"{path}.{names[0]}", value, expected)
+
+
+def word_or_none(node: object, *names: str) -> str | None:
+    """The same where a wrong type does not matter: anything but a text counts as absent."""
+    value = field(node, *names)
+    return value if isinstance(value, str) else None
+
+
+def _described(found: object) -> str:
+    if found is None:
+        return "nothing"
+    if isinstance(found, bool):
+        return "true" if found else "false"
+    if isinstance(found, (int, float)):
+        return f"a number of type {type(found).__name__}"
+    if isinstance(found, str):
+        return f"the text {found[:_SHOWN]!r}{'...' if len(found) > _SHOWN else ''}"
+    if is_list(found):
+        return f"a list of {len(found)}"
+    if isinstance(found, Mapping):
+        keys = [str(key)[:_SHOWN] for key in cast("Mapping[object, object]", found)]
+        return f"an object with the keys {', '.join(keys[:6])}{', ...' if len(keys) > 6 else ''}" if keys else "{}"
+    return f"an object of type {type(found).__qualname__}"
