@@ -69,7 +69,7 @@ _DEFINITIONS: Final[Mapping[str, Requirement]] = {
     ),
     "definitions.classify.stricter": Requirement(
         "design 5",
-        "Where declarations contradict each other the stricter reading stands, and who said what is recorded.",
+        "Where declarations contradict each other the stricter reading stands, and the contradiction is shown.",
         divergence="Elsewhere an explicit risk overrides the metadata's flags, also to say less.",
     ),
     "definitions.classify.unclassified": Requirement(
@@ -573,24 +573,141 @@ _LIFECYCLE: Final[Mapping[str, Requirement]] = {
 }
 
 _ENGINE: Final[Mapping[str, Requirement]] = {
-    **{
-        f"engine.state-{name}": Requirement("design 6", f"The state {name} is reached through the public face.")
-        for name in (
-            "queued",
-            "active",
-            "waiting",
-            "streaming",
-            "abort-requested",
-            "cleanup-pending",
-            "terminal",
-            "unknown-effect",
-        )
-    },
+    "engine.state-queued": Requirement("design 6", "The state queued is reached through the public face."),
+    "engine.state-active": Requirement("design 6", "The state active is reached through the public face."),
+    "engine.state-waiting": Requirement("design 6", "The state waiting is reached through the public face."),
+    "engine.state-streaming": Requirement("design 6", "The state streaming is reached through the public face."),
+    "engine.state-abort-requested": Requirement(
+        "design 6", "The state abort-requested is reached through the public face."
+    ),
+    "engine.state-cleanup-pending": Requirement(
+        "design 6", "The state cleanup-pending is reached through the public face."
+    ),
+    "engine.state-terminal": Requirement("design 6", "The state terminal is reached through the public face."),
+    "engine.state-unknown-effect": Requirement(
+        "design 6", "The state unknown-effect is reached through the public face."
+    ),
     "engine.late-end": Requirement(
         "design 6", "A body that ends after it was given up is recorded, and frees its slot then."
     ),
     "engine.not-started": Requirement(
         "design 7", "A call that was stopped before its body began is NOT_STARTED, with effect none."
+    ),
+    "engine.codes": Requirement(
+        "design 7", "Every way to end that exists has its category, code, retryability and words."
+    ),
+    "engine.siblings": Requirement(
+        "field case 1, 4, 21",
+        "An error is data on its own call; its siblings run on, and the batch returns when all are over.",
+    ),
+    "engine.caller-cancelled": Requirement(
+        "design 8, field case 3",
+        "A caller that is cancelled takes its call along: no more work of a tool that can be interrupted.",
+    ),
+    "engine.abort-answers": Requirement(
+        "design 8, field case 9",
+        "An abort answers what it did, and the handle can be waited for until one specific state.",
+    ),
+    "engine.groups-unwrapped": Requirement(
+        "field case 16", "A one-leaf group is reported as its leaf, several leaves are all named, cancellations never."
+    ),
+    "engine.swallowed-cancel": Requirement(
+        "design 7, field case 18",
+        "A tool that swallows the cancel is still cancelled; its late value is kept in the record.",
+    ),
+    "engine.concurrency": Requirement(
+        "design 9, field case 19",
+        "However many calls, no more bodies run than the limits say; results are in call order.",
+    ),
+    "engine.fail-fast": Requirement(
+        "design 9, field case 21",
+        "A fail-fast batch stops its other calls, which say why and whether they had started.",
+    ),
+    "engine.wording": Requirement(
+        "field case 22",
+        "A call that was cut off and one that never ran differ in state and in the words for the model.",
+    ),
+    "engine.nested": Requirement(
+        "design 6, field case 25", "A nested call carries its parent's id, owner and deadline, and is aborted with it."
+    ),
+    "engine.whose-timeout": Requirement(
+        "design 7, field case 26",
+        "The tool's own TimeoutError, a limit of the engine and a lost connection are told apart.",
+    ),
+    "engine.reads-writes": Requirement(
+        "design 9, field case 27", "Calls that write the same thing go in order of admission; others overlap with them."
+    ),
+    "engine.budget": Requirement(
+        "field case 28", "A budget is reserved before anything starts, and given back by calls that never ran."
+    ),
+    "engine.unknown-tool": Requirement(
+        "field case 28", "A misspelt name is that call's error, with near names; its siblings run."
+    ),
+    "engine.awaitables": Requirement(
+        "field case 29", "Whatever form of awaitable a tool answers, the model gets its value."
+    ),
+    "engine.harmless": Requirement("design 7", "Nothing that a tool raises harms anyone else."),
+    "engine.keyboard-interrupt": Requirement(
+        "design 7", "KeyboardInterrupt is no call's failure: it leaves the supervisor bare and aborts everything."
+    ),
+    "engine.over": Requirement("design 7", "From the decision on, the context of a tool starts nothing new."),
+    "engine.order": Requirement(
+        "design 16, field case 63", "Results come in call order, events in order of completion."
+    ),
+    "engine.calls-by-id": Requirement(
+        "field case 49", "Two calls of one tool are two executions, even with the same call id."
+    ),
+    "engine.grace": Requirement(
+        "design 8", "A tool with a grace sees the abort first; a value returned within it is a success."
+    ),
+    "engine.clocks": Requirement(
+        "design 8", "timeout, deadline and idle_timeout each count what they say, and stand still for a person."
+    ),
+    "engine.batch-whole": Requirement("design 9", "A batch is admitted whole or raises, and can be aborted by its id."),
+    "engine.capacity-cycle": Requirement(
+        "design 9", "A nested call whose wait would never end is refused, with the cycle named."
+    ),
+    "engine.options": Requirement(
+        "design 17", "A wrong option of a call raises at the door and names what would be right."
+    ),
+    "engine.direct": Requirement(
+        "design 5", "A tool can be called as a function of the host, without limits or refusals."
+    ),
+    "engine.bug": Requirement(
+        "design 6", "A failure of the engine ends the one execution that it hit; the supervisor lives and reports it."
+    ),
+    "engine.elicit": Requirement(
+        "design 8, 12", "A question to a person is answered, declined, timed out or withdrawn, each once."
+    ),
+    "engine.uninterruptible": Requirement(
+        "design 5", "A tool that declares cancellation unsupported is never cancelled; its caller is released."
+    ),
+    "engine.availability": Requirement(
+        "design 3", "A tool that is not available here does not run, also when its hook raises or is awaited."
+    ),
+}
+
+_EFFECTS: Final[Mapping[str, Requirement]] = {
+    "effects.never-entered": Requirement(
+        "design 7", "A call whose body was never entered has effect none, whatever stopped it."
+    ),
+    "effects.read-only": Requirement(
+        "design 7", "A tool declared read-only has effect none however it ends, and may be retried."
+    ),
+    "effects.returned": Requirement(
+        "design 7", "A body that returned has effect completed, also when its value cannot be shown or comes late."
+    ),
+    "effects.tool-says": Requirement("design 7", "A ToolFailure that names its effect is believed."),
+    "effects.raised": Requirement(
+        "design 7", "A body that raised, timed out or was cancelled has effect unknown, and is never called retryable."
+    ),
+    "effects.windows": Requirement(
+        "design 7", "A tool with effect windows has the effect that its windows say, and each of them is listed."
+    ),
+    "effects.children": Requirement("design 7", "A caller's effect is the strongest of its own and its children's."),
+    "effects.cleanup-unresolved": Requirement("design 7", "An unresolved cleanup makes the state unknown-effect."),
+    "effects.cleanup-failed": Requirement(
+        "design 7", "An exception after the abort is a failed cleanup; the outcome stays what was decided."
     ),
 }
 
@@ -885,6 +1002,7 @@ REQUIREMENTS: Final[Mapping[str, Requirement]] = {
     **_CAPACITY,
     **_LIFECYCLE,
     **_ENGINE,
+    **_EFFECTS,
     **_SHUTDOWN,
     **_STREAMS,
     **_WATCHING,

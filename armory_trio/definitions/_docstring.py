@@ -1,19 +1,52 @@
-"""What a docstring tells a model: what the tool is for, and what each parameter means."""
+"""What a docstring tells a model: what the tool is for, and what each parameter means.
+
+Google, NumPy and reST style are read in one go, so nobody has to say which it is. What is no section about parameters,
+results or errors is prose, and stays as it was written.
+"""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, Literal
 
 from attrs import frozen
 
-if TYPE_CHECKING:
-    from docstring_parser import Docstring
+_PARAMETERS: Final = frozenset(
+    (
+        "args",
+        "arguments",
+        "params",
+        "parameters",
+        "keyword args",
+        "keyword arguments",
+        "keyword parameters",
+        "other args",
+        "other arguments",
+        "other parameters",
+        "attributes",
+    )
+)
+_RESULTS: Final = frozenset(
+    ("return", "returns", "yield", "yields", "receives", "raise", "raises", "except", "exceptions", "warns")
+)
+"""Sections for programmers: a model sees the result and the error itself."""
 
-_SECTION: Final = re.compile(r"(?m)^[ \t]*(?:[A-Z][A-Za-z ]+:[ \t]*$|-{3,}[ \t]*$|:[a-z]+[^:\n]*:)")
-"""A sign that there is more than prose: a Google heading, the rule under a NumPy heading, a reST field."""
+_NAMES: Final = r"\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*"
+_RULE: Final = re.compile(r"[-=]{3,}\s*")
+_GOOGLE_ENTRY: Final = re.compile(rf"(?P<names>{_NAMES})(?:\s*\(.*?\))?\s*:(?:\s+(?P<text>.*)|$)")
+_NUMPY_ENTRY: Final = re.compile(rf"(?P<names>{_NAMES})(?:\s*:.*|\s*$)")
+_FIELD: Final = re.compile(r":(?P<word>[a-z]+)(?P<rest>(?:\s[^:]*)?):(?:\s+(?P<text>.*)|$)")
+_FIELD_PARAMETERS: Final = frozenset(("param", "parameter", "arg", "argument", "key", "keyword", "var", "ivar", "cvar"))
+_FIELD_OTHERS: Final = frozenset(
+    ("type", "vartype", "return", "returns", "rtype", "raise", "raises", "except", "exception", "yield", "yields")
+)
+_LIST: Final = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+
+Style = Literal["google", "numpy"]
+Entry = tuple[Sequence[str], str]
+"""The parameters that share a text, and the text."""
 
 
 @frozen
@@ -21,7 +54,7 @@ class DocText:
     """A docstring, taken apart.
 
     Args:
-        description: The summary and the longer text, without the sections about parameters, results and errors.
+        description: All of it that is not about parameters, results or errors.
         parameters: The text for each parameter that has one.
     """
 
@@ -30,59 +63,119 @@ class DocText:
 
 
 def read_docstring(text: str | None, names: Iterable[str] = ()) -> DocText:
-    """Take *text* apart, written in Google, NumPy or reST style. Never raises: what is no section is prose.
+    """Take *text* apart. Never raises: what can't be read as a section is prose.
 
     Args:
         text: The docstring, indented as it stands in the source.
-        names: The parameters there are. Of the styles that *text* could be in, the one that explains most of them is
-            taken; texts about other names are dropped.
+        names: The parameters there are; texts about others are dropped.
     """
-    clean = inspect.cleandoc(text or "")
-    if not clean:
-        return DocText()
-    if not _SECTION.search(clean):
-        return DocText(description=clean)
+    lines = _clean(text or "")
     known = frozenset(names)
-    parsed = max(_readings(clean), key=lambda reading: _explained(reading, known), default=None)
-    if parsed is None:
-        return DocText(description=clean)
-    return DocText(description=_prose(parsed) or _first_paragraph(clean), parameters=_parameters(parsed, known))
+    prose: list[str] = []
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(lines):
+        end, entries = _section(lines, at)
+        if end == at:
+            prose.append(lines[at])
+            end += 1
+        for entry_names, entry_text in entries:
+            found.update({name: entry_text for name in entry_names if name in known and entry_text})
+        at = end
+    description = re.sub(r"\n{3,}", "\n\n", "\n".join(prose)).strip()
+    return DocText(description, found)
 
 
-def _readings(text: str) -> list[Docstring]:
-    """*text* as each style reads it, the commonest style first. One that can't read it at all is left out."""
-    from docstring_parser import DocstringStyle, ParseError, parse  # noqa: PLC0415  # only docstrings with sections pay for it
+def _clean(text: str) -> list[str]:
+    """The lines without the indentation of the source. Where the first one is a heading, nothing shows how far the
+    others are indented below it, so they are taken for its section.
+    """
+    first, *rest = inspect.cleandoc(text).splitlines() or [""]
+    is_heading = first.endswith(":") and first[:-1].lower() in _PARAMETERS
+    if is_heading and rest and rest[0] and not rest[0].startswith((" ", "\t")):
+        rest = [f"    {line}" for line in rest]
+    return [first, *rest]
 
-    readings: list[Docstring] = []
-    for style in (DocstringStyle.GOOGLE, DocstringStyle.NUMPYDOC, DocstringStyle.REST):
-        try:
-            readings.append(parse(text, style))
-        except ParseError:
+
+def _section(lines: Sequence[str], at: int) -> tuple[int, list[Entry]]:
+    """Where the section that begins at *at* ends, and its entries about parameters; *at* itself when none begins."""
+    style, title = _heading(lines, at)
+    if style is None:
+        return _field(lines, at)
+    end = _end_of_google(lines, at + 1) if style == "google" else _end_of_numpy(lines, at + 2)
+    if title in _RESULTS:
+        return end, []
+    block = lines[at + 1 : end] if style == "google" else lines[at + 2 : end]
+    entries = list(_entries(inspect.cleandoc("\n" + "\n".join(block)).splitlines(), style))
+    return (end, entries) if entries else (at, [])
+
+
+def _heading(lines: Sequence[str], at: int) -> tuple[Style | None, str]:
+    line, below = lines[at], lines[at + 1] if at + 1 < len(lines) else ""
+    title = line.rstrip().removesuffix(":").lower()
+    if title not in _PARAMETERS and title not in _RESULTS:
+        return None, ""
+    if _RULE.fullmatch(below):
+        return "numpy", title
+    return ("google", title) if line.rstrip().endswith(":") and _end_of_google(lines, at + 1) > at + 1 else (None, "")
+
+
+def _end_of_google(lines: Sequence[str], start: int) -> int:
+    """A section ends before the first line that is not indented; empty lines before that belong to nobody."""
+    end = start
+    for index in range(start, len(lines)):
+        if lines[index].startswith((" ", "\t")):
+            end = index + 1
+        elif lines[index]:
+            break
+    return end
+
+
+def _end_of_numpy(lines: Sequence[str], start: int) -> int:
+    """A section ends before the next heading, which is a line with a rule below it."""
+    for index in range(start, len(lines) - 1):
+        if lines[index] and not lines[index].startswith((" ", "\t")) and _RULE.fullmatch(lines[index + 1]):
+            return index
+    return len(lines)
+
+
+def _entries(lines: Sequence[str], style: Style) -> Iterator[Entry]:
+    pattern = _GOOGLE_ENTRY if style == "google" else _NUMPY_ENTRY
+    names: Sequence[str] = ()
+    text: list[str] = []
+    for line in lines:
+        start = pattern.match(line)
+        if start is None:
+            text.append(line)
             continue
-    return readings
+        if names:
+            yield names, _joined(text)
+        names = _split(start["names"])
+        text = [start["text"] or ""] if style == "google" else [""]
+    if names:
+        yield names, _joined(text)
 
 
-def _explained(reading: Docstring, known: frozenset[str]) -> tuple[int, int]:
-    """How well a style fits: the known parameters it explains, then the sections it found."""
-    return sum(parameter.arg_name.lstrip("*") in known for parameter in reading.params), len(reading.meta)
+def _field(lines: Sequence[str], at: int) -> tuple[int, list[Entry]]:
+    """The reST field that begins at *at*."""
+    start = _FIELD.match(lines[at])
+    if start is None or start["word"] not in _FIELD_PARAMETERS | _FIELD_OTHERS:
+        return at, []
+    end = _end_of_google(lines, at + 1)
+    words = start["rest"].split()
+    if start["word"] in _FIELD_OTHERS or not words:
+        return end, []
+    return end, [(_split(words[-1]), _joined([start["text"] or "", *lines[at + 1 : end]]))]
 
 
-def _parameters(reading: Docstring, known: frozenset[str]) -> dict[str, str]:
-    texts: dict[str, str] = {}
-    for parameter in reading.params:
-        name = parameter.arg_name.lstrip("*")
-        text = inspect.cleandoc(parameter.description or "")
-        if name in known and text:
-            texts[name] = " ".join(text.split()) if "\n\n" not in text else text
-    return texts
+def _split(names: str) -> Sequence[str]:
+    return [name.strip().lstrip("*") for name in names.split(",")]
 
 
-def _prose(reading: Docstring) -> str:
-    parts = [part.strip() for part in (reading.short_description, reading.long_description) if part and part.strip()]
-    gap = "\n\n" if reading.blank_after_short_description else "\n"
-    return gap.join(parts)
-
-
-def _first_paragraph(text: str) -> str:
-    first = text.partition("\n\n")[0]
-    return "" if _SECTION.match(first) else first
+def _joined(lines: Sequence[str]) -> str:
+    """The text of an entry on one line, unless it holds a list or paragraphs."""
+    text = inspect.cleandoc("\n".join(lines))
+    parts = text.splitlines()
+    if "" in parts or any(_LIST.match(part) for part in parts):
+        return text
+    return " ".join(part.strip() for part in parts)

@@ -257,13 +257,14 @@ class Classification:
         effect_class: What it counts as; ``external-write`` when nobody said anything.
         classified: Whether anybody said anything.
         tier: Its capability tier, None when nobody said anything.
-        contradiction: Who said ``read-only`` and who denied it, when both were said; empty otherwise.
+        contradiction: Who said ``read-only`` and who denied it, when the effect, the risk and the tags did not agree;
+            for people, and no part of what makes two classifications equal.
     """
 
     effect_class: EffectClass
     classified: bool
     tier: Tier | None
-    contradiction: tuple[str, ...] = ()
+    contradiction: tuple[str, ...] = attrs.field(default=(), eq=False)
 
     @property
     def read_only(self) -> bool:
@@ -275,23 +276,21 @@ def effective_risk(risk: Risk | None, metadata: Mapping[str, object]) -> Risk | 
     """*risk* together with the flags in *metadata*, the stricter answer to each question; None if nobody said any.
 
     The flags are ``read_only``, ``mutates``, ``dangerous`` and ``untrusted_output``, in either spelling
-    (``readOnly``). Other keys are the host's own.
+    (``readOnly``). Other keys are the host's own. A tool that one calls read-only and another does not mutates.
 
     Raises:
         DefinitionError: A flag is neither True nor False.
     """
     said = risk or Risk()
+    read_only = (said.read_only, _flag(metadata, "read_only"), _flag(metadata, "readOnly"))
+    disputed = True if {True, False} <= set(read_only) else None
+    untrusted = (said.untrusted_output, _flag(metadata, "untrusted_output"), _flag(metadata, "untrustedOutput"))
     together = attrs.evolve(
         said,
-        read_only=_stricter(said.read_only, _flag(metadata, "read_only"), _flag(metadata, "readOnly"), strict=False),
-        mutates=_stricter(said.mutates, _flag(metadata, "mutates"), strict=True),
+        read_only=_stricter(*read_only, strict=False),
+        mutates=_stricter(said.mutates, _flag(metadata, "mutates"), disputed, strict=True),
         dangerous=_stricter(said.dangerous, _flag(metadata, "dangerous"), strict=True),
-        untrusted_output=_stricter(
-            said.untrusted_output,
-            _flag(metadata, "untrusted_output"),
-            _flag(metadata, "untrustedOutput"),
-            strict=True,
-        ),
+        untrusted_output=_stricter(*untrusted, strict=True),
     )
     return None if together == Risk() else together
 

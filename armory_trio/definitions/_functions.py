@@ -70,13 +70,16 @@ def awaiting(function: Callable[..., object]) -> Callable[..., object]:
 
 def name_of(function: object) -> str | None:
     """The name that *function* was written with. None for a lambda, which has none."""
-    for layer in layers(function):
-        name: object = getattr(layer, "__name__", None)
-        if name is None and not isinstance(layer, functools.partial):
-            return type(layer).__name__
-        if isinstance(name, str):
-            return None if name == "<lambda>" else name
-    return None
+    written = _written(function)
+    name = str(getattr(written, "__name__", type(written).__name__))
+    return None if name == "<lambda>" else name
+
+
+def _written(function: object) -> object:
+    """The outermost layer of *function* that somebody gave a name, or an object that has none but its class's."""
+    return next(
+        layer for layer in layers(function) if hasattr(layer, "__name__") or not isinstance(layer, functools.partial)
+    )
 
 
 def docstring_of(function: object) -> str | None:
@@ -95,13 +98,9 @@ def docstring_of(function: object) -> str | None:
 
 def origin_of(function: object) -> str:
     """Where *function* was written, as ``module:qualname``."""
-    for layer in layers(function):
-        qualname: object = getattr(layer, "__qualname__", None)
-        if isinstance(qualname, str):
-            return f"{getattr(layer, '__module__', None) or '?'}:{qualname}"
-        if not isinstance(layer, functools.partial):
-            return f"{type(layer).__module__}:{type(layer).__qualname__}"
-    return shown(function)
+    written = _written(function)
+    holder = written if hasattr(written, "__qualname__") else type(written)
+    return f"{getattr(holder, '__module__', None) or '?'}:{getattr(holder, '__qualname__', '?')}"
 
 
 def surrounding_names(thing: object) -> dict[str, object]:

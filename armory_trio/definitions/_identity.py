@@ -19,7 +19,15 @@ def _trimmed(value: str) -> str:
     return value.strip()
 
 
-@attrs.frozen(order=True)
+def _namespace(value: str) -> str:
+    return value.strip() or DEFAULT_NAMESPACE
+
+
+def _version(value: str | None) -> str | None:
+    return (value or "").strip() or None
+
+
+@attrs.frozen
 class ToolId:
     """The identity of a tool, written ``namespace:name`` or ``namespace:name@version``.
 
@@ -31,8 +39,8 @@ class ToolId:
     """
 
     name: str = attrs.field(converter=_trimmed)
-    namespace: str = attrs.field(default=DEFAULT_NAMESPACE, converter=lambda text: text.strip() or DEFAULT_NAMESPACE)
-    version: str | None = attrs.field(default=None, converter=lambda text: (text or "").strip() or None)
+    namespace: str = attrs.field(default=DEFAULT_NAMESPACE, converter=_namespace)
+    version: str | None = attrs.field(default=None, converter=_version)
 
     def __attrs_post_init__(self) -> None:
         if not self.name:

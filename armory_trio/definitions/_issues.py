@@ -37,8 +37,9 @@ def schema_issues(root: Schema, errors: Iterable[SchemaError]) -> list[ArgumentI
             dict.fromkeys(_from_error(root, error))
         )
     # Where an alternative failed, all its members count as unevaluated: those are news only when nothing else is.
-    unknown = [issue for issue in leftover if not issues or issue.message.find("not a known argument") > 0]
-    return [*issues, *unknown][:MOST]
+    unknown = [issue for issue in leftover if not issues or "not a known argument" in issue.message]
+    chosen = {issue.path for issue in issues if issue.code == "choice"}
+    return [*(issue for issue in issues if issue.code != "type" or issue.path not in chosen), *unknown][:MOST]
 
 
 def _from_error(root: Schema, error: SchemaError) -> list[ArgumentIssue]:
@@ -108,6 +109,11 @@ def _from_union(root: Schema, error: SchemaError) -> list[ArgumentIssue]:
     if meant:
         best = min(meant, key=len)
         return [issue for inner in best for issue in _from_error(root, inner)]
+    marks = [[inner for inner in branch if _is_mark(inner, path)] for branch in branches]
+    if marks and all(marks) and len({tuple(mark.instance_path) for branch in marks for mark in branch}) == 1:
+        wanted = _or(list(dict.fromkeys(_choices(branch[0].kind) for branch in marks)))
+        place = tuple(marks[0][0].instance_path)
+        return [_issue(place, "choice", f"expected {wanted}, got {_brief(marks[0][0].instance)}")]
     shapes = [_described(root, branch) for branch in _branches(root, error)]
     wanted = _or(list(dict.fromkeys(shapes))) if shapes else "one of the alternatives"
     return [_issue(path, "type", f"expected {wanted}, got {json_type(error.instance)}")]
@@ -115,10 +121,13 @@ def _from_union(root: Schema, error: SchemaError) -> list[ArgumentIssue]:
 
 def _at_root(error: SchemaError, path: Sequence[str | int]) -> bool:
     """Whether the branch is out of the question: already the type, or the mark that tells branches apart, is wrong."""
-    inner = tuple(error.instance_path)
-    if inner == path:
-        return error.kind.name in ("type", "enum", "const", "falseSchema")
-    return error.kind.name == "const" and len(inner) == len(path) + 1
+    here = tuple(error.instance_path) == path
+    return error.kind.name in ("type", "enum", "const", "falseSchema") if here else _is_mark(error, path)
+
+
+def _is_mark(error: SchemaError, path: Sequence[str | int]) -> bool:
+    """Whether the member that tells alternatives apart is not the one of this alternative."""
+    return error.kind.name in ("const", "enum") and len(error.instance_path) == len(path) + 1
 
 
 def _branches(root: Schema, error: SchemaError) -> Sequence[object]:

@@ -157,7 +157,7 @@ class SchemaContract(InputContract):
         if not self._is_valid(plain):
             plain = cast("dict[str, object]", fitted(self.schema, plain, lenient=self._lenient))
             if not self._is_valid(plain):
-                raise InvalidArguments(schema_issues(self.schema, self._validator.iter_errors(plain)))
+                raise InvalidArguments(self._issues(plain))
         elif holds_float(plain):
             plain = cast("dict[str, object]", fitted(self.schema, plain, lenient=False))
         return self._filled(plain)
@@ -173,9 +173,14 @@ class SchemaContract(InputContract):
     def _is_valid(self, plain: dict[str, object]) -> bool:
         try:
             return self._validator.is_valid(plain)
-        except ValueError as error:  # text with half a character in it, or nesting that the validator does not follow
-            issue = ArgumentIssue("", "not-json", f"the arguments can't be checked: {error}")
-            raise InvalidArguments([issue]) from None
+        except ValueError:  # it had to read a text with half a character in it
+            raise InvalidArguments([_HALF]) from None
+
+    def _issues(self, plain: dict[str, object]) -> list[ArgumentIssue]:
+        try:
+            return schema_issues(self.schema, self._validator.iter_errors(plain))
+        except ValueError:  # the same, only to explain
+            return [_HALF]
 
     def _filled(self, plain: dict[str, object]) -> dict[str, object]:
         missing = {name: copy.deepcopy(value) for name, value in self._defaults.items() if name not in plain}
@@ -192,6 +197,9 @@ class SchemaContract(InputContract):
 
     def caller(self, function: Callable[..., object], context_parameter: str | None = None) -> Invoker:
         return single_caller(function, context_parameter or self.context_parameter)
+
+
+_HALF: Final = ArgumentIssue("", "not-json", "the arguments: half a character (a lone surrogate) stands in a text")
 
 
 # ── the pair ─────────────────────────────────────────────────────────────────────────────────────────────────────────

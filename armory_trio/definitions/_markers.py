@@ -65,7 +65,10 @@ def convert(value: object, into: object) -> object:
     Raises:
         msgspec.ValidationError: It does not fit.
     """
-    return msgspec.convert(value, cast("type[object]", into), dec_hook=decode_hook, str_keys=True)
+    try:
+        return msgspec.convert(value, cast("type[object]", into), dec_hook=decode_hook, str_keys=True)
+    except UnicodeEncodeError:  # msgspec reads text as UTF-8 wherever it is to become something else
+        raise msgspec.ValidationError("half a character (a lone surrogate) stands in a text") from None
 
 
 def decode_hook(kind: type, value: object) -> object:

@@ -10,6 +10,7 @@ from ._arguments import ArgumentIssue
 
 _PLACE: Final = re.compile(r" - at (?:`key` in )?`\$(?P<path>[^`]*)`$")
 _CODES: Final = (
+    ("lone surrogate", "not-json"),
     ("unknown field", "unknown"),
     ("missing required field", "missing"),
     (", got ", "type"),

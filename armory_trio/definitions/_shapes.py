@@ -104,6 +104,8 @@ class Translator:
     """Whether msgspec's own way of writing values as JSON gives back what the contract takes."""
     needs_hook: bool = False
     """Whether markers or keys that are no text occur, for which msgspec takes twice as long."""
+    writes_itself: bool = True
+    """Whether `msgspec.to_builtins`, without help, gives the JSON of all values."""
     _place: list[str] = field(factory=list[str])
     _used: set[str] | None = None
     """In a union, the limits that one of its branches could use so far."""
@@ -146,7 +148,7 @@ class Translator:
         if found is None:
             self.refuse(f"{called(kind)} has no form in JSON that we know; {_HINT}")
         if isinstance(found.type, type(Marker)):
-            self.needs_hook = True
+            self.needs_hook, self.writes_itself = True, False
         texts = limits.texts()
         return Shape(found.type, {**found.schema, **texts}) if texts else found
 
@@ -266,6 +268,7 @@ class Translator:
 
     def _tuple(self, kind: object, members: tuple[object, ...], limits: Limits) -> Shape:
         self._only(limits, kind, "min_length", "max_length")
+        self.writes_itself = False  # it leaves tuples as they are
         if kind is tuple or (len(members) == 2 and members[1] is Ellipsis):
             item = self._inner(members[0] if members else object)
             schema: dict[str, object] = {"type": "array", **_items(item), **limits.words("array")}
@@ -302,7 +305,7 @@ class Translator:
             self.refuse(
                 f"{called(kind)} can't be the key of a JSON object; use str, plain int, or a Literal of strings"
             )
-        self.needs_hook = True
+        self.needs_hook, self.writes_itself = True, False
         return {"pattern": _INTEGER_KEY}
 
     def _inner(self, kind: object) -> Shape:

@@ -17,12 +17,14 @@ from ._arguments import InputContract, Invoker
 from ._calling import Slot, slot_caller
 from ._canonical import freeze_json
 from ._docstring import read_docstring
+from ._forms import kinds
 from ._markers import convert
 from ._objects import closed_object, object_shape
 from ._shapes import Shape, Translator
 from ._typed import TypedContract, with_definitions
 from ._writing import json_default
 
+_SCALARS: Final = kinds(str, int, bool, type(None))
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -33,17 +35,21 @@ class SignatureContract(TypedContract):
     Args:
         slots: All parameters, the context's included.
         wordless: Arguments with a default that has no JSON form.
+        writes_itself: Whether msgspec writes all values as JSON without help.
     """
 
     _slots: tuple[Slot, ...] = ()
     _wordless: frozenset[str] = frozenset()
+    _writes_itself: bool = False
 
     def named(self, validated: object) -> dict[str, object]:
         return {slot.name: getattr(validated, slot.field) for slot in self._slots if slot.field is not None}
 
     def dump(self, validated: object) -> dict[str, object]:
+        if self._writes_itself:
+            return cast("dict[str, object]", msgspec.to_builtins(validated))
         if self._plain and not self._wordless:
-            return self._whole(validated)
+            return cast("dict[str, object]", self._written(validated))
         plain: dict[str, object] = {}
         for name, value in self.named(validated).items():
             try:
@@ -52,14 +58,6 @@ class SignatureContract(TypedContract):
                 if name not in self._wordless:
                     raise
         return plain
-
-    def _whole(self, validated: object) -> dict[str, object]:
-        if not self._needs_hook:
-            try:
-                return cast("dict[str, object]", msgspec.to_builtins(validated))
-            except TypeError:  # a default that is not of the annotated type
-                pass
-        return cast("dict[str, object]", self._written(validated))
 
     def caller(self, function: Callable[..., object], context_parameter: str | None = None) -> Invoker:
         slots = self._slots
@@ -147,6 +145,8 @@ class _Build:
             self.required.append(name)
         else:
             default = cast("object", parameter.default)
+            if type(default) not in _SCALARS:
+                self.translator.writes_itself = False
             self.fields.append((place, shape.type, _field_default(default)))
             schema.update(self.shown_default(name, shape, default))
         self.schemas[name] = schema
@@ -178,6 +178,7 @@ class _Build:
             self.translator.plain_dump,
             slots,
             frozenset(self.wordless),
+            self.translator.writes_itself,
             context_parameter=context[0],
             context_type=context[1],
         )

@@ -93,13 +93,10 @@ class Tool(Generic[P, R_co]):
         Raises:
             TypeError: There are more positional arguments than parameters, or one was given twice.
         """
-        try:
-            validated = self.contract.validate(self._arguments(args, kwargs))
-        except InvalidArguments as error:
-            return _refused(self.name, error)
+        arguments = self._arguments(args, kwargs)
         from ..engine import call_directly  # noqa: PLC0415  # the door to the room above is opened when it is used
 
-        return await call_directly(self, validated)
+        return await call_directly(self, arguments)
 
     def _arguments(self, args: Sequence[object], named: Mapping[str, object]) -> Mapping[str, object]:
         if not args:
@@ -120,12 +117,6 @@ class Tool(Generic[P, R_co]):
             raise TypeError(f"{self.name}() takes one input, or its fields by name")
         given = args[0]
         return cast("Mapping[str, object]", given) if isinstance(given, Mapping) else self.contract.dump(given)
-
-
-def _refused(name: str, error: InvalidArguments) -> ToolResult[Never]:
-    issues = [{"path": issue.path, "code": issue.code, "message": issue.message} for issue in error.issues]
-    refusal = ToolError("validation", "INVALID_ARGUMENTS", str(error), details={"issues": issues})
-    return ToolResult("", "", name, "error", content=(TextContent(refusal.message),), error=refusal)
 
 
 def is_tool(value: object) -> TypeGuard[Tool[..., object]]:

@@ -48,7 +48,7 @@ class TypedContract(InputContract):
             if self._needs_hook:
                 return convert(arguments, self._kind)
             return msgspec.convert(arguments, self._kind)
-        except (msgspec.ValidationError, RecursionError) as error:
+        except (msgspec.ValidationError, RecursionError, UnicodeEncodeError) as error:
             return self._second_look(arguments, error)
 
     def _second_look(self, arguments: object, error: Exception) -> object:

@@ -23,9 +23,7 @@ def written(value: object) -> object:
         TypeError: It has no JSON form.
         ValueError: It holds a number that is not finite.
     """
-    plain: object = msgspec.to_builtins(value, str_keys=True, order="deterministic", enc_hook=_foreign)
-    _finite(plain)
-    return plain
+    return _checked(msgspec.to_builtins(value, str_keys=True, order="deterministic", enc_hook=_foreign))
 
 
 def written_by_fields(value: object) -> object:
@@ -80,15 +78,15 @@ def _foreign(value: object) -> object:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def _finite(value: object) -> None:
+def _checked(value: object) -> object:
+    """*value* with lists for tuples, all its numbers finite."""
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{value} is not a number that JSON knows")
     if isinstance(value, dict):
-        for member in cast("dict[str, object]", value).values():
-            _finite(member)
-    elif isinstance(value, list):
-        for member in cast("list[object]", value):
-            _finite(member)
+        return {key: _checked(member) for key, member in cast("dict[str, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_checked(member) for member in cast("list[object]", value)]
+    return value
 
 
 def members(value: object) -> dict[str, object]:

@@ -107,7 +107,7 @@ def on_due(record: Record, kind: Kind, at: float) -> None:
         case "grace":
             cut(record)
         case "overdue":
-            _overdue(record)
+            mark_overdue(record)
         case "cleanup":
             leave_behind(record)
         case "stalled":
@@ -134,8 +134,9 @@ def _idle(record: Record, at: float) -> None:
         _abort_in_time(record, "idle", at)
 
 
-def _overdue(record: Record) -> None:
-    if record.state == ABORT_REQUESTED:
+def mark_overdue(record: Record) -> None:
+    """Show that a body which was cancelled is still there, and limit the time that it has left."""
+    if record.state == ABORT_REQUESTED and record.cut:
         record.apply("overdue")
         plan = record.plan
         allowed = plan.cleanup_timeout if plan is not None else None

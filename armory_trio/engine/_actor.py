@@ -14,7 +14,7 @@ import trio
 from ..definitions import ToolError
 from ._abort import abort_children, request_abort
 from ._admission import prepare
-from ._concurrency import current_token, leaves
+from ._concurrency import current_token, is_cancelled, leaves
 from ._events import ExecutionStarted
 from ._execution import Record
 from ._lifecycle import FINAL, QUEUED
@@ -228,7 +228,7 @@ def _own_failure(record: Record, exc: BaseException) -> BaseException:
             _fall(record, "the program was interrupted")
             raise leaf
     strays = [leaf for leaf in found if isinstance(leaf, trio.Cancelled)]
-    if strays and trio.current_effective_deadline() == float("-inf"):
+    if strays and is_cancelled():
         _fall(record, "the supervisor was cancelled")
         raise exc
     if strays and len(strays) == len(found):

@@ -77,14 +77,21 @@ def admit(record: Record, plans: Plans) -> None:
 
 def prepare(record: Record, *, available: bool) -> None:
     """Go on once it is known whether the tool is available in this runtime."""
-    core, plan, call = record.core, record.plan, record.call
-    assert plan is not None and call is not None
+    plan = record.plan
+    assert plan is not None
     if not available:
         refuse(record, "unavailable", "TOOL_UNAVAILABLE", f"the tool {plan.name!r} is not available here")
         return
     if plan.key_required or plan.approval_required:
         _refuse_for_want_of_means(record, plan)
         return
+    enter(record, plan)
+
+
+def enter(record: Record, plan: Plan) -> None:
+    """Validate the arguments, and ask for room for a body that will run with them."""
+    core, call = record.core, record.call
+    assert call is not None
     try:
         record.validated = plan.validate(call.arguments)
     except InvalidArguments as exc:
@@ -176,7 +183,7 @@ def _touched(record: Record, plan: Plan) -> tuple[frozenset[str], frozenset[str]
     if plan.touches:
         named = plan.tool.contract.named(record.validated)
         reads = resources(plan.reads, named, record.owner)
-        writes = resources(plan.writes, named, record.owner)
+        writes = resources(plan.writes, named, record.owner) | plan.targets
     if record.in_order:
         writes |= {f"batch:{record.batch_id}"}
     return reads, writes

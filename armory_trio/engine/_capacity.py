@@ -173,6 +173,9 @@ class Planner:
         if claim.uses:
             dispatcher.let_go(claim)
             quiet = False
+        if claim.has_waiting_below():
+            dispatcher.reconsider()
+            quiet = False
         return () if quiet else dispatcher.settle()
 
     def withdraw(self, claim: Claim) -> Sequence[Claim]:

@@ -118,11 +118,16 @@ class Claim:
             self.kin = Kin()
         return self.kin
 
+    def has_waiting_below(self) -> bool:
+        """Whether descendants of it wait."""
+        kin = self.kin
+        return kin is not None and bool(kin.lines or kin.parked)
+
     def is_running_leaf(self) -> bool:
-        """Whether nothing below it waits, so that it will end by itself as far as anybody knows."""
+        """Whether it waits for nobody, so that it will end by itself as far as anybody knows."""
+        kin = self.kin
         if self.standing is QUEUED or self.standing is PARKED:
             return False
-        kin = self.kin
         return kin is None or not (kin.lines or kin.parked or kin.leader)
 
 

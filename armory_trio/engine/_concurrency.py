@@ -24,6 +24,14 @@ def current_clock() -> Callable[[], float]:
     return trio.lowlevel.current_clock().current_time
 
 
+def is_cancelled() -> bool:
+    """Whether the next checkpoint of this task would raise `trio.Cancelled`.
+
+    Known at once, while every checkpoint lets other tasks run first.
+    """
+    return trio.current_effective_deadline() == -math.inf
+
+
 class Latch:
     """Something that happens once, and a way to wait for it.
 

@@ -275,15 +275,18 @@ class Dispatcher:
 
     def let_go(self, claim: Claim) -> None:
         """*claim* ended: it reads and writes nothing any more."""
-        orphans = claim.kin is not None and bool(claim.kin.lines or claim.kin.parked)
+        orphans = claim.has_waiting_below()
         for name, _ in claim.uses:
             resource = self.resources[name]
             resource.let_go(claim)
             if orphans:
                 resource.sort_inside()
                 self._demote(resource)
-                self._changed = True
             self._look_again(resource)
+
+    def reconsider(self) -> None:
+        """Look, before this change is settled, whether order or reservations hold up anybody for ever."""
+        self._changed = True
 
     def abandon(self, claim: Claim) -> None:
         """*claim* waits no longer, and doesn't start."""
@@ -417,12 +420,11 @@ class Dispatcher:
         """
         wanted: set[str] = set()
         for line in self._starving:
-            if wanted.isdisjoint(line.needs):
+            if wanted.isdisjoint(line.needs) and any(self.limit(name).reserver is not line for name in line.needs):
                 for name in line.needs:
-                    limit = self.limit(name)
-                    if limit.reserver is not line:
-                        limit.reserver = line
-                        self._changed = True
+                    self.limits[name].reserver = line
+                self._changed = True
+                self._wake(line)
             wanted.update(line.needs)
 
     def _unreserve(self, line: Line) -> None:

@@ -9,7 +9,7 @@ import msgspec
 import trio
 
 from ..definitions import ToolCall, ToolResult
-from ._abort import AbortAnswer, request_abort
+from ._abort import AbortAnswer, mark_overdue, request_abort
 from ._concurrency import Latch
 from ._execution import RELEASE_AFTER, Record
 from ._lifecycle import FINAL, AbortSource, Snapshot
@@ -102,6 +102,7 @@ async def leave(record: Record, source: AbortSource, reason: str) -> None:
     if not record.over:
         with trio.move_on_after(RELEASE_AFTER, shield=True):
             await wait_settled(record)
+        mark_overdue(record)
 
 
 class Stream:

@@ -23,6 +23,8 @@ class Plan:
     Args:
         needs: The names of the limits that each call needs a slot of.
         size: The size of the tool's own limit, if it has one.
+        targets: What an exclusive tool writes, the same for every owner.
+        touches: Whether any of these can be something.
         read_only: Whether its effect is always ``none``.
         interruptible: False when the tool must never be cancelled.
     """
@@ -43,6 +45,7 @@ class Plan:
     size: int | None
     reads: Names
     writes: Names
+    targets: frozenset[str]
     touches: bool
     availability: Callable[[Mapping[str, object]], bool | Awaitable[bool]] | None
     read_only: bool
@@ -70,10 +73,7 @@ def compile_plan(
     size = options.concurrency
     targets = definition.effect.targets if definition.effect is not None else ()
     exclusive = semantics.concurrency == "exclusive"
-    writes: Names = options.writes
-    if exclusive and targets:
-        writes = _with_targets(options.writes, tuple(f"target:{target.kind}:{target.id}" for target in targets))
-    elif exclusive:
+    if exclusive and not targets:
         size = 1
     if size is not None:
         needs.append(_PER_TOOL + identity)
@@ -95,8 +95,9 @@ def compile_plan(
         needs=tuple(needs),
         size=size,
         reads=options.reads,
-        writes=writes,
-        touches=bool(options.reads or writes),
+        writes=options.writes,
+        targets=frozenset(f"target {target.kind}:{target.id}" for target in targets) if exclusive else frozenset(),
+        touches=bool(options.reads or options.writes or exclusive),
         availability=options.availability,
         read_only=definition.classification.effect_class == "read-only",
         effect_windows=definition.effect_windows,
@@ -108,14 +109,8 @@ def compile_plan(
     )
 
 
-def _with_targets(writes: Names, targets: tuple[str, ...]) -> Names:
-    if not callable(writes):
-        return (*writes, *targets)
-    return lambda arguments: (*writes(arguments), *targets)
-
-
 def resources(names: Names, arguments: Mapping[str, object], owner: str | None) -> frozenset[str]:
-    """The resources that *names* stands for, scoped by owner; targets of effects are the same for everybody.
+    """The resources that *names* stands for, scoped by owner.
 
     Raises:
         TypeError: A function of the user's answered something else than names.
@@ -127,5 +122,5 @@ def resources(names: Names, arguments: Mapping[str, object], owner: str | None) 
     for name in found:
         if not isinstance(name, str):
             raise TypeError(f"reads and writes answer names, not {name!r}")
-        scoped.add(name if name.startswith("target:") else f"{owner or ''}/{name}")
+        scoped.add(f"{owner or ''}/{name}")
     return frozenset(scoped)

@@ -190,11 +190,17 @@ def finish(record: Record) -> None:
     if record.state in FINAL:
         end(record, "late-end", effect)
         return
-    if record.result is not None and record.result.effect != effect:
-        result = msgspec.structs.replace(record.result, effect=effect, effects=_windows(record))
-        record.result = result if result.outcome == "success" else _with_words(result)
+    _tell_what_is_known(record, effect)
     unknown = record.attempts > 0 and (effect == "unknown" or record.cleanup == "unresolved")
     end(record, "end-unknown" if unknown else "end", effect)
+
+
+def _tell_what_is_known(record: Record, effect: Effect) -> None:
+    """Put into the result what was not known yet when the caller was released."""
+    result, windows = record.result, _windows(record)
+    if result is not None and (result.effect != effect or result.effects != windows):
+        result = msgspec.structs.replace(result, effect=effect, effects=windows)
+        record.result = result if result.outcome == "success" else _with_words(result)
 
 
 def end(record: Record, event: Event, effect: Effect) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, Literal, TypeVar, Unpack, cast
 
@@ -16,9 +16,9 @@ from ..errors import AdmissionClosed, DefinitionError, ExecutionOver, ShutdownFr
 from ..toolbox import Toolbox
 from ._abort import AbortAnswer, on_due, request_abort
 from ._actor import CURRENT, Actor, engine_error
-from ._admission import Plans, admit, require_room, set_limits
+from ._admission import Plans, admit, enter, require_room, set_limits
 from ._batch import Batch, BatchMode, OnError, check_batch
-from ._concurrency import Latch, open_private_nursery
+from ._concurrency import Latch, is_cancelled, open_private_nursery
 from ._events import ExecutionAdmitted, Happening
 from ._execution import Core, Record, Settings
 from ._handle import Execution, OpenStream, Stream, leave
@@ -39,6 +39,8 @@ from ._subscriptions import EventReader, Selection, Subscription, Updates
 
 _DEFAULT_LIMITS: Final = Limits()
 _DEFAULT_RETENTION: Final = Retention()
+
+_CALLER_CANCELLED: Final = "its caller was cancelled"
 
 H = TypeVar("H", bound=Happening)
 R = TypeVar("R")
@@ -233,19 +235,22 @@ class Supervisor:
             await trio.lowlevel.checkpoint()
             return []
         batch = self._open_batch(calls, frozen, parent, mode=mode, concurrency=concurrency, on_error=on_error)
+        source: AbortSource = "caller" if parent is None else "parent"
+        if is_cancelled():
+            batch.abort(source, _CALLER_CANCELLED)  # before any body gets its first turn
         try:
             await batch.join()
         except trio.Cancelled:
-            batch.abort("caller" if parent is None else "parent", "the caller of the batch was cancelled")
+            batch.abort(source, _CALLER_CANCELLED)
             with trio.CancelScope(shield=True):
                 await batch.part()
             raise
         return batch.results()
 
-    async def run_validated(self, tool: Tool[..., R], validated: object) -> ToolResult[R]:
-        """Run *tool*, which is in the toolbox, with arguments that were validated before. For direct calls."""
-        record = self._make(ToolCall(str(tool.id)), NO_OPTIONS, None)
-        record.validated = validated
+    async def run_directly(self, tool: Tool[..., R], arguments: Mapping[str, object]) -> ToolResult[R]:
+        """Run *tool*, which is in the toolbox, without asking whether it may. For direct calls."""
+        record = self._make(ToolCall(tool.name, arguments), NO_OPTIONS, None)
+        record.plan = self._plans.find(str(tool.id))
         await self._released(self._begin(record))
         return cast("ToolResult[R]", record.take())
 
@@ -379,10 +384,13 @@ class Supervisor:
         return record.take()
 
     async def _released(self, record: Record) -> None:
+        source: AbortSource = "caller" if record.parent is None else "parent"
+        if is_cancelled():
+            request_abort(record, source, _CALLER_CANCELLED)  # before the body gets its first turn
         try:
             await record.released.wait()
         except trio.Cancelled:
-            await leave(record, "caller" if record.parent is None else "parent", "its caller was cancelled")
+            await leave(record, source, _CALLER_CANCELLED)
             raise
 
     def _make(self, call: ToolCall, options: Options, parent: Record | None) -> Record:
@@ -421,7 +429,10 @@ class Supervisor:
             parent_id = None if parent is None else parent.id
             record.tell(ExecutionAdmitted, parent_id=parent_id, batch_id=record.batch_id)
         try:
-            admit(record, self._plans)
+            if record.plan is None:
+                admit(record, self._plans)
+            else:
+                enter(record, record.plan)
         except Exception as exc:
             engine_error(record, exc)
         if not record.over:
@@ -572,10 +583,10 @@ async def _watch_for_cancellation(
                 supervisor.fall("the block of the supervisor was cancelled")
 
 
-async def call_directly(tool: Tool[..., R], validated: object) -> ToolResult[R]:
+async def call_directly(tool: Tool[..., R], arguments: Mapping[str, object]) -> ToolResult[R]:
     """Run a tool as a function of the host: no policy, limits, ledger or middleware, but the same ends.
 
     Cancelled: the tool is.
     """
     async with open_supervisor(Toolbox([tool])) as supervisor:
-        return await supervisor.run_validated(tool, validated)
+        return await supervisor.run_directly(tool, arguments)

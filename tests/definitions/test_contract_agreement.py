@@ -167,13 +167,16 @@ def fitting(schema: Mapping[str, object], root: Mapping[str, object]) -> st.Sear
         return st.lists(
             fitting(cast("dict[str, object]", items), root) if isinstance(items, dict) else VALUES, max_size=3
         )
-    simple: dict[object, st.SearchStrategy[object]] = {
-        "integer": st.integers(-4, 4) | st.integers(-4, 4).map(float),
-        "number": NUMBERS,
-        "string": st.text(max_size=3),
+    low, high = cast("int", schema.get("minLength", 0)), cast("int", schema.get("maxLength", 3))
+    simple: dict[str, st.SearchStrategy[object]] = {
+        "integer": st.integers(-2, 2) | st.integers(-2, 2).map(float),
+        "number": NUMBERS | st.floats(0.5, 9.0),
+        "string": st.text(min_size=low, max_size=high),
         "boolean": st.booleans(),
         "null": st.none(),
     }
+    if isinstance(kind, list):
+        return st.sampled_from(["1.5", "-2", "+.5e3", "1.", "x"]) | NUMBERS
     return simple.get(kind, VALUES) if isinstance(kind, str) else VALUES
 
 

@@ -208,7 +208,9 @@ def test_a_definition_is_written_in_full() -> None:
 
 @requirement("definitions.portable")
 def test_what_was_not_said_is_not_written_and_the_title_is_the_name() -> None:
-    written = ToolDefinition(ToolId("add")).to_json()
+    bare = ToolDefinition(ToolId("add"))
+    assert (bare.name, bare.title) == ("add", "add")
+    written = bare.to_json()
     assert written["identity"] == {"namespace": "default", "name": "add"}
     assert written["display"] == {"title": "add", "description": ""}
     assert {"tags", "metadata", "risk", "lifecycle", "effect"}.isdisjoint(written)
@@ -254,6 +256,24 @@ def test_definitions_of_the_same_content_are_equal() -> None:
     assert definition(tags=["a"], metadata={"x": [1]}) == definition(tags=["a", "a"], metadata={"x": [1]})
     assert definition(tags=["a"]) != definition(tags=["b"])
     assert len({definition(tags=["a"]), definition(tags=["a"])}) == 1
+
+
+@requirement("definitions.portable")
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"risk": Risk(read_only=True, mutates=True)},
+        {"risk": Risk(read_only=True), "metadata": {"readOnly": False}},
+        {"effect": EffectDeclaration("read-only"), "tags": ["dangerous"]},
+        {"metadata": {"dangerous": True, "untrusted_output": True}},
+    ],
+)
+def test_making_a_definition_anew_of_its_own_parts_changes_nothing(parts: dict[str, object]) -> None:
+    found = definition(**parts)
+    again = attrs.evolve(found)
+    assert again == found
+    assert again.digest == found.digest
+    assert again.classification == found.classification
 
 
 # ── The digest ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -49,6 +49,7 @@ def test_every_other_class_has_to_state_its_targets(word: EffectClass) -> None:
         assert word in caught.value.reason
 
     assert parse_effect({"class": word, "targets": [SERVICE]}) == declared(word)
+    assert parse_effect({"class": word, "targets": (EffectTarget("service", "stripe"),)}) == declared(word)
     assert parse_effect(declared(word)) == declared(word)
 
 
@@ -139,8 +140,11 @@ def test_risk_and_metadata_that_disagree_are_read_strictly(field: str) -> None:
         risk = effective_risk(Risk(**{field: explicit}), {field: flag})
         assert risk is not None
         assert getattr(risk, field) is True
-    assert effective_risk(Risk(read_only=True), {"readOnly": False}) == Risk(read_only=False)
-    assert effective_risk(Risk(read_only=False), {"readOnly": True}) == Risk(read_only=False)
+    disputed = Risk(read_only=False, mutates=True)
+    assert effective_risk(Risk(read_only=True), {"readOnly": False}) == disputed
+    assert effective_risk(Risk(read_only=False), {"readOnly": True}) == disputed
+    assert effective_risk(None, {"readOnly": True, "read_only": False, "mutates": False}) == disputed
+    assert effective_risk(disputed, {"readOnly": True}) == disputed
 
 
 @requirement("definitions.risk.flags")
