@@ -60,6 +60,11 @@ class Batch:
         for record in self._records:
             request_abort(record, source, reason)
 
+    def discard(self) -> None:
+        """Nobody will ask for the results any more."""
+        for record in self._records:
+            record.discard()
+
     async def join(self) -> None:
         """Return when every outcome is decided and the bodies are gone, or had a moment to go.
 

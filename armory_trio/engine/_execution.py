@@ -60,6 +60,16 @@ class Keeper(Protocol):
         ...
 
 
+class _Nobody:
+    """The keeper of a result that nobody will ask for."""
+
+    def keep(self, result: ToolResult[object], late: object) -> None:
+        """Let it go."""
+
+
+_NOBODY: Final = _Nobody()
+
+
 class Window(Protocol):
     """An effect window, as far as the record needs it."""
 
@@ -345,12 +355,18 @@ class Record(Lifecycle):
             self.result = self.keeper = self.late = None
 
     def take(self) -> ToolResult[object]:
-        """The result, which the record then no longer keeps."""
+        """The result, for the only one who asks for it; the record no longer keeps it once the body is gone."""
         result = self.result
         assert result is not None
-        if self.keeper is None and self.over:
-            self.result = None
+        self.discard()
         return result
+
+    def discard(self) -> None:
+        """Nobody will ask for the result any more."""
+        if self.over:
+            self.result = self.late = None
+        else:
+            self.keeper = _NOBODY
 
     def lineage(self) -> list[Record]:
         """This execution and those that called it, from the inside out."""

@@ -242,6 +242,7 @@ class Supervisor:
             await batch.join()
         except trio.Cancelled:
             batch.abort(source, _CALLER_CANCELLED)
+            batch.discard()
             with trio.CancelScope(shield=True):
                 await batch.part()
             raise
@@ -390,6 +391,7 @@ class Supervisor:
         try:
             await record.released.wait()
         except trio.Cancelled:
+            record.discard()
             await leave(record, source, _CALLER_CANCELLED)
             raise
 

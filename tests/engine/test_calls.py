@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections import Counter
 
 import pytest
@@ -747,3 +749,36 @@ async def test_what_is_nested_is_announced_with_its_parent() -> None:
 
     assert isinstance(first, ExecutionAdmitted) and isinstance(second, ExecutionAdmitted)
     assert (first.parent_id, second.parent_id) == (None, first.execution_id)
+
+
+@requirement("engine.results-not-kept")
+async def test_the_supervisor_keeps_no_result_that_its_caller_has(autojump_clock: trio.abc.Clock) -> None:
+    class Payload:
+        """Something large."""
+
+    payloads: list[weakref.ref[Payload]] = []
+
+    @tool
+    async def make(seconds: float, shielded: bool) -> list[str]:
+        payload = Payload()
+        payloads.append(weakref.ref(payload))
+        with trio.CancelScope(shield=shielded):
+            await trio.sleep(seconds)
+        return Chunk(["x"], payload)
+
+    class Chunk(list[str]):
+        def __init__(self, items: list[str], payload: Payload) -> None:
+            super().__init__(items)
+            self.payload = payload
+
+    async with open_supervisor(Toolbox([make])) as supervisor:
+        await supervisor.execute(ToolCall("make", {"seconds": 1, "shielded": False}))
+        await supervisor.execute(ToolCall("make", {"seconds": 5, "shielded": True}), timeout=1)
+        with trio.move_on_after(1):
+            await supervisor.execute(ToolCall("make", {"seconds": 5, "shielded": True}))
+        await supervisor.execute_batch([ToolCall("make", {"seconds": 1, "shielded": False})])
+        supervisor.start(ToolCall("make", {"seconds": 1, "shielded": False}))
+        await supervisor.wait_idle()
+        gc.collect()
+        assert [payload() for payload in payloads] == [None] * 5
+        assert len(supervisor.executions.inspect()) == 5
