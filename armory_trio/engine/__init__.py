@@ -30,6 +30,9 @@ from ._lifecycle import Cleanup as Cleanup
 from ._lifecycle import Progress as Progress
 from ._lifecycle import Snapshot as Snapshot
 from ._lifecycle import State as State
+from ._opening import ErrorDetail as ErrorDetail
+from ._opening import call_directly as call_directly
+from ._opening import open_supervisor as open_supervisor
 from ._options import Budget as Budget
 from ._options import CallOptions as CallOptions
 from ._options import Limits as Limits
@@ -37,7 +40,5 @@ from ._options import Retention as Retention
 from ._shutdown import Report as Report
 from ._shutdown import serve_until_signal as serve_until_signal
 from ._subscriptions import Updates as Updates
-from ._supervisor import Executions as Executions
 from ._supervisor import Supervisor as Supervisor
-from ._supervisor import call_directly as call_directly
-from ._supervisor import open_supervisor as open_supervisor
+from ._views import Executions as Executions

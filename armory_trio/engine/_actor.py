@@ -21,7 +21,7 @@ from ._lifecycle import FINAL, QUEUED
 from ._placement import Worker
 from ._plan import Plan
 from ._settlement import StrayCancelled, cancelled, decide, end, failed, finish, returned
-from ._streams import ChunkSink, ThreadPump, drive, drive_inline
+from ._streams import ChunkSink, Inline, ThreadPump, drive
 from ._tool_context import Door, InlineContext, TaskContext, ThreadContext
 
 CURRENT: Final[ContextVar[Record | None]] = ContextVar("armory_trio.current_execution", default=None)
@@ -185,10 +185,9 @@ class _Body:
         if isinstance(given, Generator):
             sink = self._open_sink()
             if self._plan.placement == "task":
-                await drive_inline(given, sink)
+                await drive(self._record, Inline(given), sink)
             else:
-                complete = await self._in_thread(ThreadPump(self._record, sink, self._plan.buffer), given)
-                sink.close(complete is True)
+                await self._in_thread(ThreadPump(self._record, sink, self._plan.buffer), given)
             return self._reduced()
         if inspect.isawaitable(given):
             return await self.deliver(await given)
@@ -208,6 +207,7 @@ class _Body:
         return ChunkSink(record, record.feeder)
 
     def _reduced(self) -> object:
+        self._record.returned = True  # also when the reducer fails
         collected = self._record.collected
         if collected is None:
             return None

@@ -194,11 +194,11 @@ class Dispatcher:
         line.queue.add(claim)
         claim.place = line
         claim.standing = QUEUED
-        if claim.urgent:
-            line.urgent = True
-            self._urgent[line] = None
         if line.head is claim:
             self._new_head(line)
+        if claim.urgent:
+            self._hurry(line)
+        elif line.head is claim:
             self._wake(line)
 
     def _leave_line(self, claim: Claim, line: Line) -> None:

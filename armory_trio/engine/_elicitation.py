@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TypeGuard
 
 import trio
 
@@ -17,6 +18,7 @@ from ..definitions import (
 )
 from ..errors import ElicitationUnavailable
 from ._execution import Record
+from ._options import Elicitor
 
 
 async def ask(record: Record, message: str, schema: Mapping[str, object] | None, url: str | None) -> ElicitAnswer:
@@ -50,16 +52,27 @@ async def ask(record: Record, message: str, schema: Mapping[str, object] | None,
         record.questions.append(scope)
         stop_clocks(record)
         try:
-            answer = await handler(request)
+            answer = await _put(handler, request)
         finally:
             start_clocks(record)
             record.questions.remove(scope)
     if not isinstance(answer, ElicitAccepted | ElicitDeclined | ElicitCancelled):
-        raise TypeError(f"the `elicit` option answered {answer!r}; answer ElicitAccepted, ElicitDeclined or ElicitCancelled")
+        raise TypeError(
+            f"the `elicit` option answered {answer!r}; answer ElicitAccepted, ElicitDeclined or ElicitCancelled"
+        )
     if contract is not None and isinstance(answer, ElicitAccepted):
-        content = answer.content
-        contract.validate(content if isinstance(content, Mapping) else {})
+        contract.validate(answer.content if _is_object(answer.content) else {})
     return answer
+
+
+async def _put(handler: Elicitor, request: ElicitRequest) -> object:
+    # What comes back is the host's, and may be anything.
+    return await handler(request)
+
+
+def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:
+    """Whether *value* is what JSON calls an object; its names are the contract's to check."""
+    return isinstance(value, Mapping)
 
 
 def stop_clocks(record: Record) -> None:

@@ -10,8 +10,8 @@ from ..definitions import Category, Effect, LogLevel, Outcome
 from ._lifecycle import AbortSource, State
 
 
-class Happening(msgspec.Struct, frozen=True, kw_only=True):
-    """What all events share.
+class Happening(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What all events share. What an event leaves out is absent in JSON, too.
 
     Args:
         sequence: Numbers all events of one supervisor, from 1.
@@ -33,7 +33,7 @@ class OfExecution(Happening, frozen=True, kw_only=True):
     execution_id: str
     call_id: str
     tool_name: str
-    owner_id: str | None
+    owner_id: str | None = None
     revision: int
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 import trio
 
-from ..definitions import Category, Content, Effect, EffectRecord, Outcome, RequestContext, ToolCall, ToolResult
+from ..definitions import Category, Content, Effect, Outcome, RequestContext, ToolCall, ToolResult
 from ..toolbox import Toolbox
 from ._capacity import Claim, Planner
 from ._concurrency import Latch, current_clock
@@ -17,6 +17,7 @@ from ._events import ChunkEmitted, Happening
 from ._lifecycle import FINAL, QUEUED, Abort, Cleanup, Lifecycle, Progress, Snapshot
 from ._options import Budget, Elicitor, Limits, Options, Retention
 from ._plan import Plan
+from ._roles import NOBODY, Feeder, Keeper, Window
 from ._subscriptions import EventFeed, Publications
 from ._timers import Kind, Timers
 
@@ -50,66 +51,6 @@ class Settings(msgspec.Struct, frozen=True):
     cleanup_timeout: float
     drain_for: float
     default_request_context: RequestContext | None
-
-
-class Keeper(Protocol):
-    """Whoever keeps the result of an ended execution, so that its record need not."""
-
-    def keep(self, result: ToolResult[object], late: object) -> None:
-        """The execution ended with *result*; *late* is what its body returned when nobody wanted it any more."""
-        ...
-
-
-class _Nobody:
-    """The keeper of a result that nobody will ask for."""
-
-    def keep(self, result: ToolResult[object], late: object) -> None:
-        """Let it go."""
-
-
-_NOBODY: Final = _Nobody()
-
-
-class Window(Protocol):
-    """An effect window, as far as the record needs it."""
-
-    def record(self) -> EffectRecord: ...
-
-
-class Feeder(Protocol):
-    """The buffer between a live stream and its reader, as the tool's side sees it."""
-
-    when_room: Callable[[], None] | None
-    """Told when the tool need not wait any more, if its driver is in a thread."""
-
-    @property
-    def full(self) -> bool:
-        """Whether the tool has to wait."""
-        ...
-
-    def put(self, chunk: object) -> None:
-        """Add a chunk; the bound is the driver's to keep."""
-        ...
-
-    def mark_waiting(self) -> None:
-        """The tool waits for the reader from now on."""
-        ...
-
-    async def room(self) -> None:
-        """Return when there is room. Cancelled: nothing has changed."""
-        ...
-
-    def decided(self) -> None:
-        """The outcome is decided: the reader may go once it has read what there is."""
-        ...
-
-    def limit_wait(self) -> None:
-        """The supervisor drains: a reader that does not come holds it up only so long."""
-        ...
-
-    def stalled(self, at: float) -> bool:
-        """Whether the time for which the tool may wait ran out at *at*, with nothing read meanwhile."""
-        ...
 
 
 class Core:
@@ -366,7 +307,7 @@ class Record(Lifecycle):
         if self.over:
             self.result = self.late = None
         else:
-            self.keeper = _NOBODY
+            self.keeper = NOBODY
 
     def lineage(self) -> list[Record]:
         """This execution and those that called it, from the inside out."""

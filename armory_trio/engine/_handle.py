@@ -20,13 +20,13 @@ class PrivilegedSnapshot(msgspec.Struct, frozen=True):
     """A snapshot with what ordinary watchers must not see.
 
     Args:
-        call: The call with its arguments.
+        call: The call with its arguments; None once an execution is over that was not started with a handle.
         result: The result, once the outcome is decided.
         late_value: What the body returned when its caller had been told something else already.
     """
 
     snapshot: Snapshot
-    call: ToolCall
+    call: ToolCall | None
     result: ToolResult[object] | None
     late_value: object
 

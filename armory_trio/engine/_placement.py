@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import outcome
@@ -52,7 +53,5 @@ class Worker:
         # Set the result first, then look: `gone` does it the other way round, so that one of the two sees the other.
         self.result = outcome.capture(self._function, *self._args)
         if self._abandoned:
-            try:
+            with suppress(trio.RunFinishedError):  # then nobody is there any more who could wait
                 self._token.run_sync_soon(self._gone.set)
-            except trio.RunFinishedError:
-                pass  # nobody is there any more who could wait

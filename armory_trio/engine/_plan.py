@@ -62,9 +62,7 @@ class Plan:
         return _PER_TOOL + self.id
 
 
-def compile_plan(
-    tool: Tool[..., object], *, default_timeout: float | None, groups: Container[str]
-) -> Plan:
+def compile_plan(tool: Tool[..., object], *, default_timeout: float | None, groups: Container[str]) -> Plan:
     """Read *tool* once. Of the groups that it is in, only *groups* have a bound."""
     definition, options = tool.definition, tool.options
     identity = str(tool.id)

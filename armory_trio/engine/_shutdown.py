@@ -30,6 +30,9 @@ EXIT_UNFINISHED: Final = 4
 _NAMED_EVERY: Final = 10.0
 """Seconds between two reminders of what still holds the exit."""
 
+_NAMED_AT_MOST: Final = 20
+"""Executions that one reminder names."""
+
 _log: Final = logging.getLogger("armory_trio.engine")
 
 
@@ -114,9 +117,13 @@ def close_admission(core: Core, reason: str) -> None:
 def abort_everything(core: Core, reason: str, *, source: Literal["shutdown", "supervisor"] = "shutdown") -> None:
     """Ask everything to stop at once; what was given grace before loses it."""
     close_admission(core, reason)
-    for record in tuple(core.live.values()):
-        if record.parent is None and request_abort(record, source, reason) == "already-requested":
-            cut(record)
+    live = tuple(core.live.values())
+    asked_before = [record for record in live if record.abort is not None]
+    for record in live:
+        if record.parent is None:
+            request_abort(record, source, reason)
+    for record in asked_before:
+        cut(record)
 
 
 async def wait_idle(core: Core) -> None:
@@ -135,17 +142,26 @@ async def wait_all_settled(core: Core) -> None:
 
 async def wait_for_bodies(core: Core) -> None:
     """Return when no body is left but in threads that nobody can stop; name every ten seconds what is waited for."""
+    named_at = core.now() + _NAMED_EVERY
     while any(not _given_up(record) for record in core.live.values()):
-        with trio.move_on_after(_NAMED_EVERY) as scope:
+        with trio.CancelScope(deadline=named_at) as scope:
             await core.stirred()
         if scope.cancelled_caught:
+            named_at += _NAMED_EVERY
             held = [record for record in core.live.values() if not _given_up(record)]
-            names = ", ".join(f"{record.id} ({record.name}: {record.state})" for record in held[:20])
-            _log.warning("the supervisor cannot be left before these end: %s", names)
+            names = ", ".join(f"{record.id} ({record.name}: {record.state})" for record in held[:_NAMED_AT_MOST])
+            more = f" and {len(held) - _NAMED_AT_MOST} more" if len(held) > _NAMED_AT_MOST else ""
+            _log.warning("the supervisor cannot be left before these end: %s%s", names, more)
 
 
 def _given_up(record: Record) -> bool:
     return record.thread_left and record.state in FINAL
+
+
+class Inspectable(Protocol):
+    """The executions of a supervisor, as far as ending it needs them."""
+
+    def inspect(self, *, live_only: bool) -> list[Snapshot]: ...
 
 
 class Stoppable(Protocol):
@@ -154,6 +170,8 @@ class Stoppable(Protocol):
     async def shutdown(self, mode: Mode = "drain", *, drain_for: float | None = None) -> Report: ...
     @property
     def active(self) -> int: ...
+    @property
+    def executions(self) -> Inspectable: ...
 
 
 async def serve_until_signal(supervisor: Stoppable, *, drain_for: float | None = None) -> Report:
@@ -163,6 +181,7 @@ async def serve_until_signal(supervisor: Stoppable, *, drain_for: float | None =
     was left.
 
     Args:
+        supervisor: The supervisor, whose block this is called in. Only the main thread can receive signals.
         drain_for: Seconds that the drain may take; by default the supervisor's own.
 
     Returns:
@@ -196,9 +215,13 @@ async def serve_until_signal(supervisor: Stoppable, *, drain_for: float | None =
 
 
 def _say(line: str) -> None:
-    print(f"armory_trio: {line}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"armory_trio: {line}\n")
+    sys.stderr.flush()
 
 
 def _exit_at_once(supervisor: Stoppable) -> None:
-    _say(f"exiting at once; {supervisor.active} executions are left in an unknown state")
+    left = supervisor.executions.inspect(live_only=True)
+    _say(f"exiting at once; {len(left)} executions are left in an unknown state")
+    for snapshot in left:
+        _say(f"left: {snapshot.execution_id} {snapshot.tool_name} ({snapshot.state})")
     os._exit(EXIT_UNFINISHED)

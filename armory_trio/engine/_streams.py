@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 import trio
 
 from ..errors import ExecutionAborted
 from ._concurrency import Signal, Token, current_token
 from ._events import StreamClosed, StreamOpened
-from ._execution import Feeder, Record
+from ._execution import Record
+from ._roles import Feeder
 
 _STRIDE: Final = 64
 """Chunks after which a driver lets other tasks run, even if nothing made it wait."""
@@ -26,7 +27,18 @@ STALLED_AFTER: Final = 5.0
 class ChunkBuffer:
     """Chunks between a tool and its reader. Tasks are switched only when it is empty or full."""
 
-    __slots__ = ("_chunks", "_more", "_over", "_record", "_room", "_size", "_stalled_at", "waits_since", "when_room")
+    __slots__ = (
+        "_chunks",
+        "_left",
+        "_more",
+        "_over",
+        "_record",
+        "_room",
+        "_size",
+        "_stalled_at",
+        "waits_since",
+        "when_room",
+    )
 
     def __init__(self, record: Record, size: int) -> None:
         self._record = record
@@ -36,6 +48,7 @@ class ChunkBuffer:
         self._room = Signal()
         self._over = False
         self._stalled_at = math.inf
+        self._left = 0
         self.waits_since: float | None = None
         """Since when the tool waits for its reader, in seconds on trio's clock."""
         self.when_room: Callable[[], None] | None = None
@@ -68,12 +81,18 @@ class ChunkBuffer:
     def limit_wait(self) -> None:
         """The supervisor drains: a reader that does not come holds it up only so long."""
         if self.waits_since is not None:
+            self._left = len(self._chunks)
             self._stalled_at = self._record.core.now() + STALLED_AFTER
             self._record.core.timers.at(self._stalled_at, self._record, "stalled")
 
     def stalled(self, at: float) -> bool:
         """Whether the time for which the tool may wait ran out at *at*, with nothing read meanwhile."""
-        return self.waits_since is not None and self._stalled_at == at
+        if self.waits_since is None or self._stalled_at != at:
+            return False
+        if len(self._chunks) < self._left:
+            self.limit_wait()  # a slow reader is not a stalled one
+            return False
+        return True
 
     def decided(self) -> None:
         """Nothing more will come that a reader should wait for."""
@@ -88,18 +107,21 @@ class ChunkBuffer:
             self.when_room()
 
     async def get(self) -> object:
-        """The next chunk. Cancelled: nothing is lost.
+        """The next chunk. A checkpoint when there is none, and at least every 64 chunks. Cancelled: nothing is lost.
 
         Raises:
             StopAsyncIteration: There is none, and there will be none.
         """
-        while not self._chunks:
+        chunks = self._chunks
+        while not chunks:
             if self._over:
                 await trio.lowlevel.checkpoint()
                 raise StopAsyncIteration
             await self._more.wait()
-        chunk = self._chunks.popleft()
-        if not self._chunks:
+        if len(chunks) > _STRIDE and not len(chunks) % _STRIDE:
+            await trio.lowlevel.checkpoint()  # a buffer of no more than that makes its reader wait often enough
+        chunk = chunks.popleft()
+        if not chunks:
             self._make_room()
         return chunk
 
@@ -107,18 +129,26 @@ class ChunkBuffer:
 class ChunkSink:
     """Where the chunks of one execution go: to the collection, to the reader, to whoever reads events."""
 
-    __slots__ = ("_record", "buffer", "since_checkpoint")
+    __slots__ = ("_record", "_since_checkpoint", "buffer")
 
     def __init__(self, record: Record, buffer: Feeder | None) -> None:
         self._record = record
+        self._since_checkpoint = 0
         self.buffer = buffer
-        self.since_checkpoint = 0
 
-    def accept(self, chunk: object) -> None:
-        """Take *chunk*; dropped once the outcome is decided."""
+    def accept(self, chunk: object) -> bool:
+        """Take *chunk*, which is dropped once the outcome is decided.
+
+        Returns:
+            Whether the driver has to `wait` before it goes on.
+        """
+        if self._record.verdict is None:
+            self._take(chunk)
+        self._since_checkpoint += 1
+        return self._since_checkpoint >= _STRIDE or (self.buffer is not None and self.buffer.full)
+
+    def _take(self, chunk: object) -> None:
         record = self._record
-        if record.verdict is not None:
-            return
         record.touch()
         if not record.chunks:
             record.apply("stream")
@@ -132,117 +162,159 @@ class ChunkSink:
         if record.core.feed.payloads:
             record.tell_chunk(record.chunks - 1, chunk)
 
-    @property
-    def must_wait(self) -> bool:
-        """Whether the driver has to let others run before it goes on."""
-        self.since_checkpoint += 1
-        return self.since_checkpoint >= _STRIDE or (self.buffer is not None and self.buffer.full)
-
     async def wait(self) -> None:
         """Let others run; return when there is room. Cancelled: nothing has changed."""
-        self.since_checkpoint = 0
+        self._since_checkpoint = 0
         if self.buffer is not None and self.buffer.full and self._record.verdict is None:
             await self.buffer.room()
+            # Whoever decides the outcome makes room first and cancels then: the generator must see the second.
+            await trio.lowlevel.checkpoint_if_cancelled()
         else:
             await trio.lowlevel.checkpoint()
 
-    def close(self, complete: bool) -> None:
-        """The generator is at its end."""
+    def close(self, *, complete: bool) -> None:
+        """The generator is at its end; its own one, or we closed it."""
         if self._record.core.feed.readers:
             self._record.tell(StreamClosed, chunks=self._record.chunks, complete=complete)
 
 
-async def drive(record: Record, generator: AsyncGenerator[object, None], sink: ChunkSink) -> None:
-    """Run an async generator to its end, in the execution's own task.
+def _was_stopped(record: Record) -> bool:
+    """Whether a body has to stop for good; one that must never be cancelled goes on while the supervisor stands."""
+    return record.core.fallen or (record.cut and (record.plan is None or record.plan.interruptible))
+
+
+class Drivable(Protocol):
+    """What a driver needs of an async generator."""
+
+    def __anext__(self) -> Awaitable[object]: ...
+    def athrow(self, exc: BaseException, /) -> Awaitable[object]: ...
+    def aclose(self) -> Awaitable[None]: ...
+
+
+async def drive(record: Record, generator: Drivable, sink: ChunkSink) -> None:
+    """Run a generator to its end, in the execution's own task.
 
     A cancellation that arrives between two chunks is thrown into the generator at its ``yield``, so that the scopes
-    which it holds open there, and its ``finally``, see it as if it had waited itself.
+    which it holds open there, and its ``finally``, see it as if it had waited itself. One that goes on after it was
+    told to stop is closed.
+
+    Cancelled: the generator was told, and is closed.
     """
     step: Callable[[], Awaitable[object]] = generator.__anext__
-    thrown = complete = False
+    told: trio.Cancelled | None = None
+    complete = False
     try:
         while True:
             try:
                 chunk = await step()
             except StopAsyncIteration:
-                complete = not thrown
+                complete = told is None
                 return
-            if thrown and record.cut:
-                return  # asked to stop, it went on
+            if told is not None:
+                raise told
             step = generator.__anext__
-            sink.accept(chunk)
-            if sink.must_wait:
+            if sink.accept(chunk):
                 try:
                     await sink.wait()
                 except trio.Cancelled as exc:
                     step = partial(generator.athrow, exc)
-                    thrown = record.cut
+                    told = exc if _was_stopped(record) else None
     finally:
-        await generator.aclose()
-        sink.close(complete)
+        try:
+            await _close(generator)
+        finally:
+            sink.close(complete=complete)
 
 
-async def drive_inline(generator: Generator[object, None, object], sink: ChunkSink) -> None:
-    """Run a generator to its end on trio's thread."""
-    complete = False
+async def _close(generator: Drivable) -> None:
     try:
-        for chunk in generator:
-            sink.accept(chunk)
-            if sink.must_wait:
-                await sink.wait()
-        complete = True
-    finally:
-        generator.close()
-        sink.close(complete)
+        await generator.aclose()
+    except BaseExceptionGroup as group:
+        # A nursery round the ``yield`` wraps even our request to close.
+        _, others = group.split(GeneratorExit)
+        if others is not None:
+            raise others from None
+
+
+class Inline:
+    """A generator that runs on trio's thread, to be driven as if it were an async one."""
+
+    __slots__ = ("_generator",)
+
+    def __init__(self, generator: Generator[object, None, object]) -> None:
+        self._generator = generator
+
+    async def __anext__(self) -> object:
+        return self._advance(self._generator.__next__)
+
+    async def athrow(self, exc: BaseException, /) -> object:
+        return self._advance(self._generator.throw, exc)
+
+    async def aclose(self) -> None:
+        self._generator.close()
+
+    @staticmethod
+    def _advance(step: Callable[..., object], *args: object) -> object:
+        try:
+            return step(*args)
+        except StopIteration:
+            raise StopAsyncIteration from None
 
 
 class ThreadPump:
-    """Runs a generator to its end in a worker thread, and brings its chunks to trio's thread in order."""
+    """Runs a generator to its end in a worker thread, and brings its chunks to trio's thread in order.
 
-    __slots__ = ("_owed", "_record", "_room", "_sink", "_token")
+    Each chunk needs one of ``size`` places until its reader has it, or, when nobody reads, until it is collected.
+    """
+
+    __slots__ = ("_owed", "_places", "_record", "_sink", "_token")
 
     def __init__(self, record: Record, sink: ChunkSink, size: int) -> None:
         self._record = record
         self._sink = sink
-        self._room = threading.Semaphore(size)
+        self._places = threading.Semaphore(size)
         self._owed = 0
         self._token: Token = current_token()
         if sink.buffer is not None:
             sink.buffer.when_room = self._pay
 
-    def __call__(self, generator: Generator[object, None, object]) -> bool:
-        """The thread's work; answers whether the generator came to its own end."""
+    def __call__(self, generator: Generator[object, None, object]) -> None:
+        """The thread's work."""
+        complete = False
         try:
-            while True:
-                try:
-                    chunk = next(generator)
-                except StopIteration:
-                    return True
-                self._room.acquire()
-                if self._record.verdict is not None:
-                    return self._stop(generator)
+            for chunk in generator:
+                self._places.acquire()
+                if _was_stopped(self._record):
+                    self._stop(generator)
+                    return
                 self._token.run_sync_soon(self._deliver, chunk)
+            complete = True
         finally:
-            generator.close()
+            try:
+                generator.close()
+            finally:
+                self._token.run_sync_soon(partial(self._sink.close, complete=complete))
 
-    def _stop(self, generator: Generator[object, None, object]) -> bool:
-        reason = "the outcome of this stream is decided"
+    def _stop(self, generator: Generator[object, None, object]) -> None:
+        told = ExecutionAborted("this stream was stopped")
         try:
-            generator.throw(ExecutionAborted(reason))
+            generator.throw(told)
         except StopIteration:
-            pass
-        return False
+            return
+        raise told  # it went on
 
     def _deliver(self, chunk: object) -> None:
-        self._sink.accept(chunk)
         buffer = self._sink.buffer
-        if buffer is not None and buffer.full and self._record.verdict is None:
-            self._owed += 1
+        wanted = self._record.verdict is None
+        self._sink.accept(chunk)
+        if buffer is None or not wanted:
+            self._places.release()
+            return
+        self._owed += 1
+        if buffer.full:
             buffer.mark_waiting()
-        else:
-            self._room.release()
 
     def _pay(self) -> None:
         if self._owed:
-            self._room.release(self._owed)
+            self._places.release(self._owed)
             self._owed = 0

@@ -12,7 +12,7 @@ import trio
 
 from ._concurrency import Signal
 from ._events import Happening, Lagged
-from ._lifecycle import FINAL, Snapshot
+from ._lifecycle import Snapshot
 
 _STRIDE: Final = 64
 """Steps that a reader takes without a checkpoint while there is more to read."""
@@ -40,7 +40,7 @@ class Published(Protocol):
     @property
     def revision(self) -> int: ...
     @property
-    def state(self) -> str: ...
+    def over(self) -> bool: ...
     def snapshot(self) -> Snapshot: ...
 
 
@@ -58,6 +58,21 @@ class Selection:
             and (self.execution_id is None or record.id == self.execution_id)
             and (self.tool_name is None or record.name == self.tool_name)
         )
+
+
+@attrs.frozen
+class ForgottenGroup:
+    """Executions that are forgotten together.
+
+    Args:
+        owners: How many of each owner there are.
+        ids: Which they are.
+        first: The first place at which one of them was published.
+    """
+
+    owners: Counter[str | None]
+    ids: set[str]
+    first: int
 
 
 class Publications:
@@ -100,10 +115,13 @@ class Publications:
             self._stale += 1
             record.published = 0
         if len(self._forgotten) >= _FORGOTTEN_KEPT:
-            owners = Counter(record.owner for _, record in self._forgotten)
-            first = min(place for place, _ in self._forgotten)
+            group = ForgottenGroup(
+                owners=Counter(record.owner for _, record in self._forgotten),
+                ids={record.id for _, record in self._forgotten},
+                first=min(place for place, _ in self._forgotten),
+            )
             for reader in self._readers:
-                reader.count_forgotten(owners, first)
+                reader.count_forgotten(group)
             self._forgotten.clear()
 
     def _compact(self) -> None:
@@ -151,7 +169,8 @@ class Updates:
 
     It begins with every selected execution that is live, then follows what changes. Each step yields the newest
     snapshot of the next changed execution; revisions of one execution grow strictly, and the last one of each comes,
-    unless the record was forgotten meanwhile.
+    unless the record was forgotten meanwhile. A step is a checkpoint when there is nothing to show yet, and at least
+    every 64 steps.
 
     Args:
         missed: How many revisions were overtaken before this watcher came to them.
@@ -176,13 +195,13 @@ class Updates:
 
     async def __anext__(self) -> Snapshot:
         """The next change. Cancelled: nothing is lost, the next step yields it."""
+        self._stride += 1
+        if self._stride >= _STRIDE:
+            await trio.lowlevel.checkpoint()
+            self._stride = 0
         while True:
             snapshot = self._step()
             if snapshot is not None:
-                self._stride += 1
-                if self._stride >= _STRIDE:
-                    self._stride = 0
-                    await trio.lowlevel.checkpoint()
                 return snapshot
             self._stride = 0
             self._log.waiting.append(self)
@@ -208,17 +227,15 @@ class Updates:
         self._joined_at = self._log.place
         self._joined_number = newest
 
-    def count_forgotten(self, owners: Counter[str | None], first: int) -> None:
-        """Count all forgotten executions of the log, of which nothing is kept afterwards.
-
-        Args:
-            owners: How many of each owner there are.
-            first: The first place at which one of them was published.
-        """
+    def count_forgotten(self, group: ForgottenGroup) -> None:
+        """Count all forgotten executions of the log, of which nothing is kept afterwards."""
         selection = self._selection
-        simple = selection.execution_id is None and selection.tool_name is None
-        if self._forgotten_index == 0 and self._place < first and simple and not self._joined_at >= first:
+        by_owner = selection.execution_id is None and selection.tool_name is None
+        if by_owner and self._forgotten_index == 0 and max(self._place, self._joined_at) < group.first:
+            owners = group.owners
             self.forgotten += owners.total() if selection.owner_id is None else owners[selection.owner_id]
+            if self._seen:
+                self._seen = {name: revision for name, revision in self._seen.items() if name not in group.ids}
         else:
             self._look_at_forgotten()
         self._forgotten_index = 0
@@ -231,7 +248,7 @@ class Updates:
                 self.forgotten += 1
 
     def _is_past(self, record: Published, place: int) -> bool:
-        return place <= self._joined_at and record.state in FINAL
+        return place <= self._joined_at and record.over
 
     def _step(self) -> Snapshot | None:
         self._look_at_forgotten()
@@ -258,7 +275,7 @@ class EventReader(Generic[E_co]):
     """Typed events of one supervisor, in order. Made by ``supervisor.events``.
 
     Holds at most ``buffer`` events. A reader that falls further behind loses the oldest and is told how many by a
-    `Lagged` in their place.
+    `Lagged` in their place. A step is a checkpoint when there is nothing to read yet, and at least every 64 steps.
     """
 
     def __init__(self, kinds: tuple[type[E_co], ...], *, include_payloads: bool, buffer: int) -> None:
@@ -275,13 +292,13 @@ class EventReader(Generic[E_co]):
 
     async def __anext__(self) -> E_co | Lagged:
         """The next event. Cancelled: nothing is lost."""
+        self._stride += 1
+        if self._stride >= _STRIDE:
+            await trio.lowlevel.checkpoint()
+            self._stride = 0
         while not self._queue:
             self._stride = 0
             await self._signal.wait()
-        self._stride += 1
-        if self._stride >= _STRIDE:
-            self._stride = 0
-            await trio.lowlevel.checkpoint()
         if self._missed:
             first = self._queue[0]
             lagged = Lagged(sequence=first.sequence - 1, at=first.at, missed=self._missed)

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import itertools
-import secrets
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from typing import Final, Literal, TypeVar, Unpack, cast
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeVar, Unpack, cast
 
 import trio
 
-from ..content import encode_content
-from ..definitions import RequestContext, Tool, ToolCall, ToolResult
-from ..errors import AdmissionClosed, DefinitionError, ExecutionOver, ShutdownFromInside
+from ..definitions import Tool, ToolCall, ToolResult
+from ..errors import ShutdownFromInside
 from ..toolbox import Toolbox
-from ._abort import AbortAnswer, on_due, request_abort
-from ._actor import CURRENT, Actor, engine_error
-from ._admission import Plans, admit, enter, require_room, set_limits
+from ._abort import AbortAnswer, request_abort
+from ._actor import CURRENT
 from ._batch import Batch, BatchMode, OnError, check_batch
-from ._concurrency import Latch, is_cancelled, open_private_nursery
-from ._events import ExecutionAdmitted, Happening
-from ._execution import Core, Record, Settings
-from ._handle import Execution, OpenStream, Stream, leave
-from ._lifecycle import AbortSource, Snapshot
-from ._options import NO_OPTIONS, Budget, CallOptions, Limits, Options, Retention, freeze_options
+from ._concurrency import Latch, is_cancelled
+from ._door import CALLER_CANCELLED, Door
+from ._events import Happening
+from ._execution import Core
+from ._handle import Execution, OpenStream, Stream
+from ._lifecycle import AbortSource
+from ._options import NO_OPTIONS, CallOptions, freeze_options
 from ._shutdown import (
     Mode,
     Report,
@@ -35,64 +32,11 @@ from ._shutdown import (
     wait_idle,
 )
 from ._streams import ChunkBuffer
-from ._subscriptions import EventReader, Selection, Subscription, Updates
-
-_DEFAULT_LIMITS: Final = Limits()
-_DEFAULT_RETENTION: Final = Retention()
-
-_CALLER_CANCELLED: Final = "its caller was cancelled"
+from ._subscriptions import EventReader, Subscription
+from ._views import Executions
 
 H = TypeVar("H", bound=Happening)
 R = TypeVar("R")
-
-ErrorDetail = Literal["message", "declared"]
-"""What a model is shown of an exception that the tool did not declare: type and text, or a generic line."""
-
-
-class Executions:
-    """What runs, and what ran lately. The ``executions`` of a supervisor."""
-
-    __slots__ = ("_core",)
-
-    def __init__(self, core: Core) -> None:
-        self._core = core
-
-    def inspect(
-        self, *, owner_id: str | None = None, tool_name: str | None = None, live_only: bool = False
-    ) -> list[Snapshot]:
-        """The newest snapshots, in order of admission; ended executions as long as they are kept."""
-        self._core.forget_expired()
-        chosen = Selection(owner_id=owner_id, tool_name=tool_name)
-        records = list(self._core.live.values()) + ([] if live_only else list(self._core.kept))
-        return [record.snapshot() for record in sorted(filter(chosen, records), key=lambda record: record.number)]
-
-    def locate(self, execution_id: str) -> Snapshot | None:
-        """The newest snapshot of one execution; None when there never was one, or it is no longer kept."""
-        record = self._core.live.get(execution_id) or next((kept for kept in self._core.kept if kept.id == execution_id), None)
-        return None if record is None else record.snapshot()
-
-    def subscribe(
-        self, *, owner_id: str | None = None, execution_id: str | None = None, tool_name: str | None = None
-    ) -> Watching:
-        """Follow what changes, without ever slowing the work; use the answer with ``async with``."""
-        return Watching(self._core, Selection(owner_id, execution_id, tool_name))
-
-
-class Watching:
-    """``async with`` round a view of the executions that change."""
-
-    __slots__ = ("_core", "_updates")
-
-    def __init__(self, core: Core, selection: Selection) -> None:
-        self._core = core
-        self._updates = Updates(core.log, selection)
-
-    async def __aenter__(self) -> Updates:
-        self._updates.join(list(self._core.live.values()), self._core.admitted)
-        return self._updates
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        self._core.log.remove(self._updates)
 
 
 class Supervisor:
@@ -100,8 +44,7 @@ class Supervisor:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._plans = Plans(core)
-        self._actor = Actor(self._run_nested)
+        self._door = Door(core)
         self._batches = itertools.count(1)
         self._mode: Mode = "drain"
         self._report: Report | None = None
@@ -129,9 +72,7 @@ class Supervisor:
         """The catalogue that calls are resolved in."""
         return self._core.toolbox
 
-    def events(
-        self, *kinds: type[H], include_payloads: bool = False, buffer: int = 1024
-    ) -> Subscription[H]:
+    def events(self, *kinds: type[H], include_payloads: bool = False, buffer: int = 1024) -> Subscription[H]:
         """Read typed events in order; use the answer with ``async with``.
 
         Args:
@@ -157,8 +98,8 @@ class Supervisor:
             TypeError, ValueError: An option is wrong; see `CallOptions`.
             ExecutionOver: It was called by a tool whose own outcome is decided.
         """
-        record = self._open(call, freeze_options(options), self._caller())
-        await self._released(record)
+        record = self._door.open(call, freeze_options(options), self._door.caller())
+        await self._door.released(record)
         return record.take()
 
     def start(self, call: ToolCall, **options: Unpack[CallOptions]) -> Execution:
@@ -171,11 +112,11 @@ class Supervisor:
         frozen = freeze_options(options)
         starter = CURRENT.get()
         inside = starter is not None and starter.core is self._core
-        self._must_be_open()
-        record = self._make(call, frozen, starter if inside else None)
+        self._door.must_be_open()
+        record = self._door.make(call, frozen, starter if inside else None)
         record.parent = None
         record.started_by = starter.id if inside and starter is not None else None
-        return self._begin_with_handle(record, call)
+        return self._door.begin_with_handle(record, call)
 
     def stream(self, call: ToolCall, *, collect: bool = True, **options: Unpack[CallOptions]) -> OpenStream:
         """Run one call and read its chunks as they come; use the answer with ``async with``.
@@ -189,12 +130,12 @@ class Supervisor:
         frozen = freeze_options(options)
 
         def begin() -> Stream:
-            record = self._make(call, frozen, self._caller())
-            plan = self._plans.find(call.name)
+            record = self._door.make(call, frozen, self._door.caller())
+            plan = self._door.plans.find(call.name)
             buffer = ChunkBuffer(record, plan.buffer if plan is not None else 1)
             record.feeder = buffer
             record.collects = collect
-            return Stream(self._begin_with_handle(record, call), record, buffer)
+            return Stream(self._door.begin_with_handle(record, call), record, buffer)
 
         return OpenStream(begin)
 
@@ -230,18 +171,19 @@ class Supervisor:
         """
         check_batch(mode, concurrency, on_error)
         frozen = freeze_options(options)
-        parent = self._caller()
+        parent = self._door.caller()
         if not calls:
             await trio.lowlevel.checkpoint()
             return []
-        batch = self._open_batch(calls, frozen, parent, mode=mode, concurrency=concurrency, on_error=on_error)
+        batch = Batch(f"{self._core.prefix}-b{next(self._batches)}", size=len(calls), fail_fast=on_error == "fail_fast")
+        self._door.open_batch(batch, calls, frozen, parent, concurrency=concurrency, in_order=mode == "sequential")
         source: AbortSource = "caller" if parent is None else "parent"
         if is_cancelled():
-            batch.abort(source, _CALLER_CANCELLED)  # before any body gets its first turn
+            batch.abort(source, CALLER_CANCELLED)  # before any body gets its first turn
         try:
             await batch.join()
         except trio.Cancelled:
-            batch.abort(source, _CALLER_CANCELLED)
+            batch.abort(source, CALLER_CANCELLED)
             batch.discard()
             with trio.CancelScope(shield=True):
                 await batch.part()
@@ -250,9 +192,9 @@ class Supervisor:
 
     async def run_directly(self, tool: Tool[..., R], arguments: Mapping[str, object]) -> ToolResult[R]:
         """Run *tool*, which is in the toolbox, without asking whether it may. For direct calls."""
-        record = self._make(ToolCall(tool.name, arguments), NO_OPTIONS, None)
-        record.plan = self._plans.find(str(tool.id))
-        await self._released(self._begin(record))
+        record = self._door.make(ToolCall(tool.name, arguments), NO_OPTIONS, None)
+        record.plan = self._door.plans.find(str(tool.id))
+        await self._door.released(self._door.begin(record))
         return cast("ToolResult[R]", record.take())
 
     # -- stopping
@@ -353,242 +295,3 @@ class Supervisor:
             await wait_for_bodies(self._core)
         self._report_now()
         ending.set()
-
-    # -- the way in
-
-    def _caller(self) -> Record | None:
-        """The running execution that this task belongs to: what it calls is nested.
-
-        Raises:
-            AdmissionClosed: There is none, and no new work is taken.
-            ExecutionOver: Its outcome is decided.
-        """
-        record = CURRENT.get()
-        if record is not None and record.core is self._core and not record.over:
-            if record.verdict is not None:
-                raise ExecutionOver(f"{record.id} ({record.name}) is over; nothing new may start in it")
-            return record
-        self._must_be_open()
-        return None
-
-    def _must_be_open(self) -> None:
-        if self._core.closed:
-            raise AdmissionClosed("the supervisor takes no new work")
-
-    async def _run_nested(self, parent: Record, call: ToolCall) -> ToolResult[object]:
-        inherited = parent.options
-        options = Options(
-            human_timeout=inherited.human_timeout, elicit=inherited.elicit, metadata=inherited.metadata
-        )
-        record = self._open(call, options, parent)
-        await self._released(record)
-        return record.take()
-
-    async def _released(self, record: Record) -> None:
-        source: AbortSource = "caller" if record.parent is None else "parent"
-        if is_cancelled():
-            request_abort(record, source, _CALLER_CANCELLED)  # before the body gets its first turn
-        try:
-            await record.released.wait()
-        except trio.Cancelled:
-            record.discard()
-            await leave(record, source, _CALLER_CANCELLED)
-            raise
-
-    def _make(self, call: ToolCall, options: Options, parent: Record | None) -> Record:
-        """The record of a call, on behalf of whom it is made."""
-        core = self._core
-        core.admitted += 1
-        record = Record(core, call, options, core.admitted, self._core.now())
-        if parent is not None or options is not NO_OPTIONS or core.settings.default_request_context is not None:
-            self._say_for_whom(record, options, parent)
-        return record
-
-    def _say_for_whom(self, record: Record, options: Options, parent: Record | None) -> None:
-        context, owner = options.request_context, options.owner_id
-        record.elicit, record.deadline = options.elicit, options.deadline
-        if parent is not None:
-            record.parent = parent
-            context = context or parent.request_context
-            owner = parent.owner if owner is None else owner
-            record.elicit = record.elicit or parent.elicit
-            if parent.deadline is not None and (record.deadline is None or parent.deadline < record.deadline):
-                record.deadline = parent.deadline
-        record.request_context = context = context or self._core.settings.default_request_context
-        record.owner = context.owner if owner is None and context is not None else owner
-
-    def _begin(self, record: Record) -> Record:
-        """Bring *record* as far as it goes without waiting, and give it a task unless that was the end."""
-        core, parent = self._core, record.parent
-        core.live[record.id] = record
-        if parent is not None:
-            if parent.children is None:
-                parent.children = {}
-            parent.children[record.id] = record
-        if core.log.active:
-            core.log.publish(record)
-        if core.feed.readers:
-            parent_id = None if parent is None else parent.id
-            record.tell(ExecutionAdmitted, parent_id=parent_id, batch_id=record.batch_id)
-        try:
-            if record.plan is None:
-                admit(record, self._plans)
-            else:
-                enter(record, record.plan)
-        except Exception as exc:
-            engine_error(record, exc)
-        if not record.over:
-            if record.deadline is not None:
-                self._watch_deadline(record, record.deadline)
-            core.nursery.start_soon(self._actor.run, record, name=record.id)
-        return record
-
-    def _watch_deadline(self, record: Record, deadline: float) -> None:
-        if deadline <= self._core.now():
-            on_due(record, "deadline", deadline)
-        else:
-            self._core.timers.at(deadline, record, "deadline")
-
-    def _begin_with_handle(self, record: Record, call: ToolCall) -> Execution:
-        execution = Execution(call, record)
-        record.keeper = execution
-        self._begin(record)
-        return execution
-
-    def _open(self, call: ToolCall, options: Options, parent: Record | None) -> Record:
-        return self._begin(self._make(call, options, parent))
-
-    def _open_batch(
-        self,
-        calls: Sequence[ToolCall],
-        options: Options,
-        parent: Record | None,
-        *,
-        mode: BatchMode,
-        concurrency: int | None,
-        on_error: OnError,
-    ) -> Batch:
-        core = self._core
-        require_room(core, len(calls), nested=parent is not None)
-        batch = Batch(f"{core.prefix}-b{next(self._batches)}", size=len(calls), fail_fast=on_error == "fail_fast")
-        limit = None
-        if concurrency is not None:
-            family = f"batch of {concurrency}"
-            core.planner.set_family(family, concurrency)
-            limit = f"{family}:{batch.id}"
-        for index, call in enumerate(calls):
-            record = self._make(call, options, parent)
-            record.batch_id = batch.id
-            record.batch_index = index
-            if limit is not None:
-                record.extra_needs = (limit,)
-            if mode == "sequential":
-                record.in_order = True
-            batch.add(self._begin(record))
-        return batch
-
-
-def check_seconds(name: str, seconds: float, *, zero: bool = True) -> None:
-    """Refuse what is no length of time.
-
-    Raises:
-        DefinitionError: It is negative, or not a number.
-    """
-    if not (seconds >= 0 if zero else seconds > 0):
-        raise DefinitionError("open_supervisor", name, f"is {seconds!r}; give seconds, 0 or more")
-
-
-@asynccontextmanager
-async def open_supervisor(
-    toolbox: Toolbox,
-    *,
-    limits: Limits = _DEFAULT_LIMITS,
-    budget: Budget | None = None,
-    retention: Retention = _DEFAULT_RETENTION,
-    default_request_context: RequestContext | None = None,
-    error_detail: ErrorDetail = "message",
-    cleanup_timeout: float = 30.0,
-    drain_for: float = 30.0,
-) -> AsyncGenerator[Supervisor]:
-    """Run tool calls for as long as the block lasts.
-
-    Left normally, it drains: what was admitted runs to its end, at most *drain_for* seconds, then it is aborted. Left
-    by an exception or cancelled from outside, everything is aborted at once; the exception leaves as it is, never in a
-    group. Either way nothing of a call runs on afterwards but threads that cannot be stopped; an async tool that
-    shields itself for ever holds the exit, and is named in the log. ``supervisor.report`` is set in any case.
-
-    Args:
-        toolbox: The catalogue that calls are resolved in.
-        limits: How much may run at once.
-        budget: What may be spent in all.
-        retention: How long ended executions stay visible.
-        default_request_context: On whose behalf calls are made that do not say so.
-        error_detail: What a model is shown of an exception that the tool did not declare: ``message`` (type and
-            text) or ``declared`` (a generic line and the execution id).
-        cleanup_timeout: Seconds that a body may take to end once it was cancelled, before it is given up.
-        drain_for: Seconds that a drain may take.
-
-    Raises:
-        DefinitionError: An option is wrong.
-        InternalError: A task of the engine itself failed.
-        KeyboardInterrupt: It was raised in a tool, or arrived there; everything was aborted.
-    """
-    check_seconds("cleanup_timeout", cleanup_timeout)
-    check_seconds("drain_for", drain_for)
-    if error_detail not in ("message", "declared"):
-        raise DefinitionError("open_supervisor", "error_detail", f"is {error_detail!r}; give message or declared")
-    settings = Settings(limits, budget, retention, error_detail, cleanup_timeout, drain_for, default_request_context)
-    core = Core(toolbox, settings, prefix=f"exe-{secrets.token_hex(4)}")
-    core.due = on_due
-    core.encode = encode_content
-    set_limits(core)
-    supervisor = Supervisor(core)
-    async with open_private_nursery() as outer:
-        ending = Latch()
-        clock = await outer.start(_keep_time, core, name="armory_trio: timers")
-        core.nursery = await outer.start(_own_bodies, ending, name="armory_trio: executions")
-        watch = await outer.start(_watch_for_cancellation, supervisor, name="armory_trio: watch")
-        try:
-            yield supervisor
-            await supervisor.shutdown("drain")
-        finally:
-            await supervisor.end(watch, ending)
-            clock.cancel("the supervisor is closed")
-
-
-async def _keep_time(core: Core, *, task_status: trio.TaskStatus[trio.CancelScope]) -> None:
-    with trio.CancelScope(shield=True) as scope:
-        task_status.started(scope)
-        await core.timers.run()
-
-
-async def _own_bodies(ending: Latch, *, task_status: trio.TaskStatus[trio.Nursery]) -> None:
-    # Shielded from whoever cancels the block of `open_supervisor`: bodies are only ever cancelled by their own scope,
-    # after the reason was recorded.
-    with trio.CancelScope(shield=True):
-        async with trio.open_nursery() as bodies:
-            task_status.started(bodies)
-            await ending.wait()
-            bodies.cancel_scope.cancel("the supervisor is closed")
-
-
-async def _watch_for_cancellation(
-    supervisor: Supervisor, *, task_status: trio.TaskStatus[trio.CancelScope]
-) -> None:
-    # A cancellation from outside reaches this task in the same turn of the scheduler as it reaches anybody else.
-    with trio.CancelScope() as scope:
-        task_status.started(scope)
-        try:
-            await trio.sleep_forever()
-        finally:
-            if not scope.cancel_called:
-                supervisor.fall("the block of the supervisor was cancelled")
-
-
-async def call_directly(tool: Tool[..., R], arguments: Mapping[str, object]) -> ToolResult[R]:
-    """Run a tool as a function of the host: no policy, limits, ledger or middleware, but the same ends.
-
-    Cancelled: the tool is.
-    """
-    async with open_supervisor(Toolbox([tool])) as supervisor:
-        return await supervisor.run_directly(tool, arguments)

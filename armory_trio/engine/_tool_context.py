@@ -55,7 +55,7 @@ class _Window:
     def nothing_happened(self) -> None:
         self._said = "nothing-happened"
 
-    def close(self, by_exception: bool) -> None:
+    def close(self, *, by_exception: bool) -> None:
         self._state = self._said or ("unknown" if by_exception else "completed")
 
     def not_entered(self) -> None:
@@ -127,8 +127,8 @@ class _Actions:
         if record.core.feed.readers:
             record.tell(EffectOpened, label=label, target=target)
 
-    def close_window(self, window: _Window, by_exception: bool) -> None:
-        window.close(by_exception)
+    def close_window(self, window: _Window, exc: BaseException | None) -> None:
+        window.close(by_exception=exc is not None)
         self._told_closed(window)
 
     def leave_unentered(self, window: _Window) -> None:
@@ -144,8 +144,8 @@ class _Actions:
         self.must_be_open()
         begin_wait(self.record, reason)
 
-    def end_wait(self) -> None:
-        end_wait(self.record)
+    def end_wait(self, reason: str) -> None:
+        end_wait(self.record, reason)
 
 
 def begin_wait(record: Record, reason: str) -> None:
@@ -156,10 +156,10 @@ def begin_wait(record: Record, reason: str) -> None:
     record.apply("wait")
 
 
-def end_wait(record: Record) -> None:
+def end_wait(record: Record, reason: str) -> None:
     """One declared wait is over; dropped when the state is final."""
     if record.open_waits:
-        record.open_waits.pop()
+        record.open_waits.remove(reason)
     if record.state not in FINAL:
         record.apply("resume-last" if record.waits == 1 else "resume")
 
@@ -198,7 +198,7 @@ class _EffectBlock:
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._context.run(self._context.actions.close_window, self._window, exc is not None)
+        self._context.run(self._context.actions.close_window, self._window, exc)
 
 
 class _WaitingBlock:
@@ -224,7 +224,7 @@ class _WaitingBlock:
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._context.run(self._context.actions.end_wait)
+        self._context.run(self._context.actions.end_wait, self._reason)
 
 
 class _Common:
@@ -354,7 +354,7 @@ class TaskContext(_Common, ToolContext):
         try:
             return await ask(self._record, message, schema, url)
         finally:
-            end_wait(self._record)
+            end_wait(self._record, message)
 
 
 class InlineContext(_Common, BlockingContext):

@@ -1,0 +1,176 @@
+"""The way in: calls get their records, are brought as far as they go without waiting, and get their tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import trio
+
+from ..definitions import ToolCall, ToolResult
+from ..errors import AdmissionClosed, ExecutionOver
+from ._abort import on_due, request_abort
+from ._actor import CURRENT, Actor, engine_error
+from ._admission import Plans, admit, enter, require_room
+from ._batch import Batch
+from ._concurrency import is_cancelled
+from ._events import ExecutionAdmitted
+from ._execution import Core, Record
+from ._handle import Execution, leave
+from ._lifecycle import AbortSource
+from ._options import NO_OPTIONS, Options
+
+CALLER_CANCELLED: Final = "its caller was cancelled"
+
+
+class Door:
+    """Where calls come in, from hosts and from running tools."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._actor = Actor(self._run_nested)
+        self.plans = Plans(core)
+
+    def caller(self) -> Record | None:
+        """The running execution that this task belongs to: what it calls is nested.
+
+        Raises:
+            AdmissionClosed: There is none, and no new work is taken.
+            ExecutionOver: Its outcome is decided.
+        """
+        record = CURRENT.get()
+        if record is not None and record.core is self._core and not record.over:
+            if record.verdict is not None:
+                raise ExecutionOver(f"{record.id} ({record.name}) is over; nothing new may start in it")
+            return record
+        self.must_be_open()
+        return None
+
+    def must_be_open(self) -> None:
+        """Let nothing in that comes too late.
+
+        Raises:
+            AdmissionClosed: No new work is taken.
+        """
+        if self._core.closed:
+            raise AdmissionClosed("the supervisor takes no new work")
+
+    def make(self, call: ToolCall, options: Options, parent: Record | None) -> Record:
+        """The record of a call, on behalf of whom it is made."""
+        core = self._core
+        core.admitted += 1
+        record = Record(core, call, options, core.admitted, core.now())
+        if parent is not None or options is not NO_OPTIONS or core.settings.default_request_context is not None:
+            self._say_for_whom(record, options, parent)
+        return record
+
+    def _say_for_whom(self, record: Record, options: Options, parent: Record | None) -> None:
+        context, owner = options.request_context, options.owner_id
+        record.elicit, record.deadline = options.elicit, options.deadline
+        if parent is not None:
+            record.parent = parent
+            context = context or parent.request_context
+            owner = parent.owner if owner is None else owner
+            record.elicit = record.elicit or parent.elicit
+            if parent.deadline is not None and (record.deadline is None or parent.deadline < record.deadline):
+                record.deadline = parent.deadline
+        record.request_context = context = context or self._core.settings.default_request_context
+        record.owner = context.owner if owner is None and context is not None else owner
+
+    def begin(self, record: Record) -> Record:
+        """Bring *record* as far as it goes without waiting, and give it a task unless that was the end."""
+        core, parent = self._core, record.parent
+        core.live[record.id] = record
+        if parent is not None:
+            if parent.children is None:
+                parent.children = {}
+            parent.children[record.id] = record
+        if core.log.active:
+            core.log.publish(record)
+        if core.feed.readers:
+            parent_id = None if parent is None else parent.id
+            record.tell(ExecutionAdmitted, parent_id=parent_id, batch_id=record.batch_id)
+        try:
+            if record.plan is None:
+                admit(record, self.plans)
+            else:
+                enter(record, record.plan)
+        except Exception as exc:
+            engine_error(record, exc)
+        if record.deadline is not None and not record.over:
+            self._watch_deadline(record, record.deadline)
+        if not record.over:
+            core.nursery.start_soon(self._actor.run, record, name=record.id)
+        return record
+
+    def _watch_deadline(self, record: Record, deadline: float) -> None:
+        if deadline <= self._core.now():
+            on_due(record, "deadline", deadline)
+        else:
+            self._core.timers.at(deadline, record, "deadline")
+
+    def open(self, call: ToolCall, options: Options, parent: Record | None) -> Record:
+        """Let one call in."""
+        return self.begin(self.make(call, options, parent))
+
+    def begin_with_handle(self, record: Record, call: ToolCall) -> Execution:
+        """Let a call in whose result a handle keeps."""
+        execution = Execution(call, record)
+        record.keeper = execution
+        self.begin(record)
+        return execution
+
+    def open_batch(
+        self,
+        batch: Batch,
+        calls: Sequence[ToolCall],
+        options: Options,
+        parent: Record | None,
+        *,
+        concurrency: int | None,
+        in_order: bool,
+    ) -> None:
+        """Let all calls of a batch in, or none.
+
+        Raises:
+            Overloaded: The queue bound cannot hold all of them.
+            BudgetExceeded: The budget cannot pay for all of them.
+        """
+        core = self._core
+        require_room(core, len(calls), nested=parent is not None)
+        limit = None
+        if concurrency is not None:
+            family = f"batch of {concurrency}"
+            core.planner.set_family(family, concurrency)
+            limit = f"{family}:{batch.id}"
+        for index, call in enumerate(calls):
+            record = self.make(call, options, parent)
+            record.batch_id = batch.id
+            record.batch_index = index
+            if limit is not None:
+                record.extra_needs = (limit,)
+            if in_order:
+                record.in_order = True
+            batch.add(self.begin(record))
+
+    async def released(self, record: Record) -> None:
+        """Return when the outcome of *record* is decided.
+
+        Cancelled: it is aborted, and waited for a moment.
+        """
+        source: AbortSource = "caller" if record.parent is None else "parent"
+        if is_cancelled():
+            request_abort(record, source, CALLER_CANCELLED)  # before the body gets its first turn
+        try:
+            await record.released.wait()
+        except trio.Cancelled:
+            record.discard()
+            await leave(record, source, CALLER_CANCELLED)
+            raise
+
+    async def _run_nested(self, parent: Record, call: ToolCall) -> ToolResult[object]:
+        inherited = parent.options
+        options = Options(human_timeout=inherited.human_timeout, elicit=inherited.elicit, metadata=inherited.metadata)
+        record = self.open(call, options, parent)
+        await self.released(record)
+        return record.take()

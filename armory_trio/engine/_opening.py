@@ -1,0 +1,133 @@
+"""Opening a supervisor: whose tasks there are, and the order in which they end."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Final, Literal, TypeVar
+
+import trio
+
+from ..content import encode_content
+from ..definitions import RequestContext, Tool, ToolResult
+from ..errors import DefinitionError
+from ..toolbox import Toolbox
+from ._abort import on_due
+from ._admission import set_limits
+from ._concurrency import Latch, open_private_nursery
+from ._execution import Core, Settings
+from ._options import Budget, Limits, Retention
+from ._supervisor import Supervisor
+
+_DEFAULT_LIMITS: Final = Limits()
+_DEFAULT_RETENTION: Final = Retention()
+
+R = TypeVar("R")
+
+ErrorDetail = Literal["message", "declared"]
+"""What a model is shown of an exception that the tool did not declare: type and text, or a generic line."""
+
+
+def _check_seconds(name: str, seconds: float) -> None:
+    """Refuse what is no length of time.
+
+    Raises:
+        DefinitionError: It is negative, or not a number.
+    """
+    if not seconds >= 0:
+        raise DefinitionError("open_supervisor", name, f"is {seconds!r}; give seconds, 0 or more")
+
+
+@asynccontextmanager
+async def open_supervisor(
+    toolbox: Toolbox,
+    *,
+    limits: Limits = _DEFAULT_LIMITS,
+    budget: Budget | None = None,
+    retention: Retention = _DEFAULT_RETENTION,
+    default_request_context: RequestContext | None = None,
+    error_detail: ErrorDetail = "message",
+    cleanup_timeout: float = 30.0,
+    drain_for: float = 30.0,
+) -> AsyncGenerator[Supervisor]:
+    """Run tool calls for as long as the block lasts.
+
+    Left normally, it drains: what was admitted runs to its end, at most *drain_for* seconds, then it is aborted. Left
+    by an exception or cancelled from outside, everything is aborted at once; the exception leaves as it is, never in a
+    group. Either way nothing of a call runs on afterwards but threads that cannot be stopped; an async tool that
+    shields itself for ever holds the exit, and is named in the log. ``supervisor.report`` is set in any case.
+
+    Args:
+        toolbox: The catalogue that calls are resolved in.
+        limits: How much may run at once.
+        budget: What may be spent in all.
+        retention: How long ended executions stay visible.
+        default_request_context: On whose behalf calls are made that do not say so.
+        error_detail: What a model is shown of an exception that the tool did not declare: ``message`` (type and
+            text) or ``declared`` (a generic line and the execution id).
+        cleanup_timeout: Seconds that a body may take to end once it was cancelled, before it is given up.
+        drain_for: Seconds that a drain may take.
+
+    Raises:
+        DefinitionError: An option is wrong.
+        InternalError: A task of the engine itself failed.
+        KeyboardInterrupt: It was raised in a tool, or arrived there; everything was aborted.
+    """
+    _check_seconds("cleanup_timeout", cleanup_timeout)
+    _check_seconds("drain_for", drain_for)
+    if error_detail not in ("message", "declared"):
+        raise DefinitionError("open_supervisor", "error_detail", f"is {error_detail!r}; give message or declared")
+    settings = Settings(limits, budget, retention, error_detail, cleanup_timeout, drain_for, default_request_context)
+    core = Core(toolbox, settings, prefix=f"exe-{secrets.token_hex(4)}")
+    core.due = on_due
+    core.encode = encode_content
+    set_limits(core)
+    supervisor = Supervisor(core)
+    async with open_private_nursery() as outer:
+        ending = Latch()
+        clock = await outer.start(_keep_time, core, name="armory_trio: timers")
+        core.nursery = await outer.start(_own_bodies, ending, name="armory_trio: executions")
+        watch = await outer.start(_watch_for_cancellation, supervisor, name="armory_trio: watch")
+        try:
+            yield supervisor
+            await supervisor.shutdown("drain")
+        finally:
+            await supervisor.end(watch, ending)
+            clock.cancel("the supervisor is closed")
+
+
+async def _keep_time(core: Core, *, task_status: trio.TaskStatus[trio.CancelScope]) -> None:
+    with trio.CancelScope(shield=True) as scope:
+        task_status.started(scope)
+        await core.timers.run()
+
+
+async def _own_bodies(ending: Latch, *, task_status: trio.TaskStatus[trio.Nursery]) -> None:
+    # Shielded from whoever cancels the block of `open_supervisor`: bodies are only ever cancelled by their own scope,
+    # after the reason was recorded.
+    with trio.CancelScope(shield=True):
+        async with trio.open_nursery() as bodies:
+            task_status.started(bodies)
+            await ending.wait()
+            bodies.cancel_scope.cancel("the supervisor is closed")
+
+
+async def _watch_for_cancellation(supervisor: Supervisor, *, task_status: trio.TaskStatus[trio.CancelScope]) -> None:
+    # A cancellation from outside reaches this task in the same turn of the scheduler as it reaches anybody else.
+    with trio.CancelScope() as scope:
+        task_status.started(scope)
+        try:
+            await trio.sleep_forever()
+        finally:
+            if not scope.cancel_called:
+                supervisor.fall("the block of the supervisor was cancelled")
+
+
+async def call_directly(tool: Tool[..., R], arguments: Mapping[str, object]) -> ToolResult[R]:
+    """Run a tool as a function of the host: no policy, limits, ledger or middleware, but the same ends.
+
+    Cancelled: the tool is.
+    """
+    async with open_supervisor(Toolbox([tool])) as supervisor:
+        return await supervisor.run_directly(tool, arguments)

@@ -1,0 +1,68 @@
+"""Looking at what runs, and at what ran lately."""
+
+from __future__ import annotations
+
+from ._execution import Core, Record
+from ._handle import PrivilegedSnapshot
+from ._lifecycle import Snapshot
+from ._subscriptions import Selection, Updates
+
+
+class Executions:
+    """What runs, and what ran lately. The ``executions`` of a supervisor."""
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def inspect(
+        self, *, owner_id: str | None = None, tool_name: str | None = None, live_only: bool = False
+    ) -> list[Snapshot]:
+        """The newest snapshots, in order of admission; ended executions as long as they are kept."""
+        self._core.forget_expired()
+        chosen = Selection(owner_id=owner_id, tool_name=tool_name)
+        records = list(self._core.live.values()) + ([] if live_only else list(self._core.kept))
+        return [record.snapshot() for record in sorted(filter(chosen, records), key=lambda record: record.number)]
+
+    def locate(self, execution_id: str) -> Snapshot | None:
+        """The newest snapshot of one execution; None when there never was one, or it is no longer kept."""
+        record = self._core.live.get(execution_id) or self._kept(execution_id)
+        return None if record is None else record.snapshot()
+
+    def _kept(self, execution_id: str) -> Record | None:
+        self._core.forget_expired()
+        return next((kept for kept in self._core.kept if kept.id == execution_id), None)
+
+    def inspect_privileged(
+        self, *, owner_id: str | None = None, tool_name: str | None = None
+    ) -> list[PrivilegedSnapshot]:
+        """What is live, with arguments and results: for the eyes of an operator only, never for a watcher."""
+        chosen = Selection(owner_id=owner_id, tool_name=tool_name)
+        return [
+            PrivilegedSnapshot(record.snapshot(), record.call, record.result, record.late)
+            for record in filter(chosen, self._core.live.values())
+        ]
+
+    def subscribe(
+        self, *, owner_id: str | None = None, execution_id: str | None = None, tool_name: str | None = None
+    ) -> Watching:
+        """Follow what changes, without ever slowing the work; use the answer with ``async with``."""
+        return Watching(self._core, Selection(owner_id, execution_id, tool_name))
+
+
+class Watching:
+    """``async with`` round a view of the executions that change."""
+
+    __slots__ = ("_core", "_updates")
+
+    def __init__(self, core: Core, selection: Selection) -> None:
+        self._core = core
+        self._updates = Updates(core.log, selection)
+
+    async def __aenter__(self) -> Updates:
+        self._updates.join(list(self._core.live.values()), self._core.admitted)
+        return self._updates
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        self._core.log.remove(self._updates)
