@@ -593,6 +593,9 @@ _ENGINE: Final[Mapping[str, Requirement]] = {
     "engine.not-started": Requirement(
         "design 7", "A call that was stopped before its body began is NOT_STARTED, with effect none."
     ),
+    "engine.results-not-kept": Requirement(
+        "design 6", "What the supervisor keeps of an ended execution is no result: that belongs to its caller."
+    ),
     "engine.codes": Requirement(
         "design 7", "Every way to end that exists has its category, code, retryability and words."
     ),
@@ -713,7 +716,106 @@ _EFFECTS: Final[Mapping[str, Requirement]] = {
 
 _SHUTDOWN: Final[Mapping[str, Requirement]] = {}
 
-_STREAMS: Final[Mapping[str, Requirement]] = {}
+_STREAMS: Final[Mapping[str, Requirement]] = {
+    "streams.collected": Requirement(
+        "design 10; field case 30", "Without a reader the chunks are collected; the list of them is the value."
+    ),
+    "streams.reducer": Requirement(
+        "design 10", "A declared reducer makes the value of the chunks; one that fails is an error after a completed effect."
+    ),
+    "streams.checkpoints": Requirement(
+        "design 10", "Neither a driver nor a reader handles more than 64 chunks without letting others run."
+    ),
+    "streams.live": Requirement(
+        "design 10", "A live stream hands each chunk over in order as it comes, then says how the call ended."
+    ),
+    "streams.result-early": Requirement(
+        "design 10", "The result of a stream that is not over is an error that says what to do."
+    ),
+    "streams.live-uncollected": Requirement("design 10", "With `collect=False` chunks are read and not kept."),
+    "streams.backpressure": Requirement(
+        "design 10",
+        "A tool is never more than its buffer ahead of its reader; a stalled reader stalls only its own tool.",
+    ),
+    "streams.outcome-without-reader": Requirement(
+        "design 10", "The outcome of a stream is recorded whatever its reader does."
+    ),
+    "streams.leaving-early": Requirement(
+        "design 10",
+        "Leaving a stream early cancels the tool, with the caller as the source; one that is over is left as it is.",
+    ),
+    "streams.error-keeps-chunks": Requirement(
+        "design 10; field case 30", "An error after chunks is an error with the chunks kept."
+    ),
+    "streams.deadline-on-silence": Requirement(
+        "design 10", "Time limits hold on silent and on stalled streams; chunks are signs of life."
+    ),
+    "streams.cancel-at-yield": Requirement(
+        "design 10",
+        "A cancellation while a chunk waits for room is thrown into the generator at its yield, once; then it is closed.",
+    ),
+    "streams.never-truncated": Requirement(
+        "design 10", "A stream that ends for any other reason than exhaustion is never a success."
+    ),
+    "streams.own-scopes": Requirement(
+        "design 10; field case 91",
+        "A generator may yield inside its own timeouts and nurseries; they work, and harm nobody else.",
+    ),
+    "streams.never-cancelled-tool": Requirement(
+        "design 5", "A stream whose tool does not support cancellation goes on to its end."
+    ),
+    "streams.grace": Requirement("design 8", "Within its grace a stream that was asked to stop may still finish."),
+    "streams.drain": Requirement(
+        "design 8", "A drain aborts a stream of which nothing was read for 5 s, and no other."
+    ),
+    "streams.events": Requirement(
+        "design 6", "A stream tells its opening and its close; its chunks go only to readers who ask for payloads."
+    ),
+    "streams.nested": Requirement("design 6", "A stream that a tool opens is a child of that tool's execution."),
+    "streams.cancelled-read": Requirement("design 10", "A cancelled read loses no chunk; a second reader is told so."),
+    "streams.inline": Requirement(
+        "design 5", "A def generator placed in the task streams, and is cancelled, like an async one."
+    ),
+    "threads.placement": Requirement(
+        "design 5, 11", "A def tool runs in a worker thread; an awaitable that it returns is awaited on trio's thread."
+    ),
+    "threads.context-variables": Requirement(
+        "design 5", "A thread sees a copy of its caller's context variables, and changes none of them."
+    ),
+    "threads.inline": Requirement(
+        "design 5", "A def tool placed in the task runs on trio's thread, where blocking members are refused in words."
+    ),
+    "threads.limit": Requirement("design 9", "Threads are bounded by the supervisor's own limit, not by trio's."),
+    "threads.abandoned": Requirement(
+        "design 8", "A thread never holds its caller up: stopped, it is left behind, visibly, as cleanup-pending."
+    ),
+    "threads.slot-held": Requirement("design 8", "A thread that runs on holds its slot until it really ends."),
+    "threads.late-end": Requirement("design 6, 8", "The late end of a thread that was given up is recorded."),
+    "threads.check": Requirement(
+        "design 5, 8", "`ctx.check()` and trio's own check raise in a thread once it was stopped; what it does then is told."
+    ),
+    "threads.grace": Requirement("design 8", "A thread has its grace, and may finish within it."),
+    "threads.never-cancelled": Requirement(
+        "design 5", "A thread whose tool does not support cancellation is never told to stop; its caller is released."
+    ),
+    "threads.exit": Requirement(
+        "design 8", "Leaving the supervisor abandons threads that do not end, and the report names them."
+    ),
+    "threads.blocking-members": Requirement(
+        "design 5", "The awaiting members of the context block the thread; what it tells arrives in order."
+    ),
+    "threads.after-the-outcome": Requirement(
+        "design 7",
+        "Once the outcome is decided a thread starts nothing new; once the state is final it has only its identifiers.",
+    ),
+    "threads.exceptions": Requirement("design 7", "Whatever a thread raises is that call's own failure."),
+    "threads.generators": Requirement(
+        "design 10; field case 30", "A def generator streams from a thread, and is stopped at its yield."
+    ),
+    "threads.backpressure": Requirement(
+        "design 10", "A thread is never more than its buffer, and the chunk in its hand, ahead of its reader."
+    ),
+}
 
 _WATCHING: Final[Mapping[str, Requirement]] = {}
 
@@ -991,7 +1093,156 @@ _KITS: Final[Mapping[str, Requirement]] = {
     ),
 }
 
-_CLI: Final[Mapping[str, Requirement]] = {}
+_CLI: Final[Mapping[str, Requirement]] = {
+    "cli.run.result-lines": Requirement(
+        "design section 13",
+        "Each call that was read has one JSON line: outcome, value, error, effect, words for the model.",
+    ),
+    "cli.run.formats": Requirement(
+        "design section 13",
+        "Results come as messages ready to send back to any of the providers, whoever made the calls.",
+    ),
+    "cli.run.any-value": Requirement(
+        "field case 101", "What has no JSON form is left out of its line, which says so; the line stays valid."
+    ),
+    "cli.run.owner": Requirement("design section 6", "All calls of a run belong to the owner that the user names."),
+    "cli.run.error-detail": Requirement("design section 7", "Exceptions that no tool declared can be kept back."),
+    "cli.run.kit": Requirement("design section 4", "A kit is named with its root, and combines with other tools."),
+    "cli.run.other-calls": Requirement(
+        "design section 13", "Calls of other types are left alone, and the last line counts them."
+    ),
+    "cli.input.shapes": Requirement(
+        "design section 13",
+        "The input is calls, messages of any provider, or a transcript, told by its shape, over one line or many.",
+    ),
+    "cli.input.plain-calls": Requirement(
+        "field cases 54 and 55",
+        "Plain calls are numbered where they have no id; broken arguments are a result and nothing runs.",
+    ),
+    "cli.input.truncated": Requirement(
+        "field case 56", "The last call of a message that was cut off is answered as truncated, and never runs."
+    ),
+    "cli.input.no-calls": Requirement("design section 13", "A message without calls gives no lines and is no error."),
+    "cli.input.said": Requirement("design section 13", "The user can say what the input is."),
+    "cli.exit.bug": Requirement(
+        "design section 6", "A bug of ours or an interrupt never looks like a call that merely failed."
+    ),
+    "cli.input.bad": Requirement(
+        "field cases 48 and 55",
+        "Every unusable input gets one line that says where and what would be right, and code 2; nothing of it runs.",
+    ),
+    "cli.input.size": Requirement("field case 48", "A line or document over the bound is refused before it is read whole."),
+    "cli.debug": Requirement("design section 13", "Tracebacks of bad input are shown only when they are asked for."),
+    "cli.stderr.plain": Requirement(
+        "field case 101", "Nothing from input or tools can steer the terminal through a line on stderr."
+    ),
+    "cli.stdout.only-results": Requirement(
+        "field case 101", "Standard output has nothing but results, whatever modules, tools and their children print."
+    ),
+    "cli.tools.named": Requirement(
+        "design section 13",
+        "Tools are named as module:attribute: a Toolbox, a tool, a list, or a function that makes one; several combine.",
+    ),
+    "cli.tools.bad": Requirement("design section 5", "Tools that cannot be loaded get one line with the reason and place."),
+    "cli.tools.listed": Requirement("design section 13", "The tools of a toolbox are listed for people and for programs."),
+    "cli.help": Requirement("design section 13", "The command explains itself: help, examples, exit codes, version."),
+    "cli.usage": Requirement("design section 13", "Wrong usage gets one line and code 2."),
+    "cli.extra": Requirement("design section 4", "Without its extra the command says which one to install."),
+    "cli.signal.drain": Requirement(
+        "field case 10",
+        "The first SIGINT or SIGTERM drains by default and says so; work that finishes in time succeeds.",
+    ),
+    "cli.signal.abort": Requirement("design section 8", "The second signal aborts, however quickly it follows the first."),
+    "cli.signal.at-once": Requirement(
+        "design section 8", "The third signal exits at once with a list, even while a tool blocks the event loop."
+    ),
+    "cli.signal.ignored": Requirement(
+        "design section 8", "A signal that was ignored when the command was started stays ignored."
+    ),
+    "cli.input.streamed": Requirement(
+        "design section 13", "JSON Lines are run as they come, while the pipe that they come through stays open."
+    ),
+    "cli.run.order": Requirement(
+        "design section 16", "Results come in the order of the calls, or as they end when that is asked for."
+    ),
+    "cli.run.transcript": Requirement(
+        "design section 13", "The messages of a transcript run one after the other, the calls of one message together."
+    ),
+    "cli.run.back-pressure": Requirement(
+        "design section 13", "Reading pauses while as many calls wait as may; nothing is refused or held without bound."
+    ),
+    "cli.run.deadline": Requirement("design section 8", "A deadline ends every call and the reading of the input."),
+    "cli.run.timeout": Requirement("design section 8", "A timeout is for each call."),
+    "cli.run.fail-fast": Requirement("design section 16", "Failing fast is explicit; it stops the whole run."),
+    "cli.stdout.closed-pipe": Requirement(
+        "field case 101", "A reader that goes away is quiet: what runs is aborted, the exit code says so."
+    ),
+    "cli.stdout.unwritable": Requirement(
+        "field case 101", "An output that cannot be written, or a closed stream, is one line and no traceback."
+    ),
+    "cli.stdout.any-locale": Requirement(
+        "field case 101", "Standard output is valid JSON Lines, the same bytes in any locale, lone surrogates included."
+    ),
+    "cli.streams.non-blocking": Requirement("field case 101", "Pipes that somebody made non-blocking are read and written."),
+    "cli.exit.codes": Requirement(
+        "design section 8", "The exit code and the last lines on stderr say what ended how, by one table."
+    ),
+}
+
+_EXAMPLES: Final[Mapping[str, Requirement]] = {
+    "examples.bfcl.facts": Requirement(
+        "design section 15",
+        "The public function-calling data set is read as it is: 1,677 definitions under 769 names, 1,747 expected "
+        "calls, each with the first acceptable values and without what may be left out.",
+    ),
+    "examples.bfcl.dialect": Requirement(
+        "design section 15",
+        "The data's own type language is translated to JSON Schema without a guess: what is unknown, or contradicts "
+        "itself, is refused with its place.",
+    ),
+    "examples.bfcl.imports": Requirement("design section 15", "Every definition of the data becomes a tool."),
+    "examples.bfcl.runs": Requirement(
+        "design section 15",
+        "Every expected call of the data whose values satisfy its own schema runs, with exactly what was sent and "
+        "legal defaults.",
+    ),
+    "examples.bfcl.refusals-real": Requirement(
+        "design section 15",
+        "What is refused violates its schema, and what runs does not, as other readers of the schema say, too.",
+    ),
+    "examples.bfcl.explained": Requirement(
+        "design section 15", "Whatever was not imported or did not run is explained in a line."
+    ),
+    "examples.bfcl.missing": Requirement(
+        "design section 15", "Data that is missing or is not what it was ends in an error that says what to do."
+    ),
+    "examples.transcript.answered": Requirement(
+        "design section 13", "Each call of a transcript is answered once, in call order, in the provider's form."
+    ),
+    "examples.transcript.refused": Requirement(
+        "design section 3",
+        "A call outside of the root, of an unknown tool, or with wrong arguments is refused; its neighbours run.",
+    ),
+    "examples.transcript.deadline": Requirement(
+        "design section 8", "A deadline ends the calls that are still running, and says so to the model."
+    ),
+    "examples.transcript.stream": Requirement(
+        "design section 10", "The chunks of a search are shown as they come, and its result is their whole."
+    ),
+    "examples.transcript.drain": Requirement(
+        "design section 8", "A drain lets the calls that run end, refuses what comes later, and leaves nothing behind."
+    ),
+    "examples.transcript.live": Requirement(
+        "design section 6", "Whoever watches sees the states of each call while it runs, up to the final one."
+    ),
+    "examples.demo.command": Requirement(
+        "design section 15", "The demo is one command whose exit code says whether all went as promised."
+    ),
+    "examples.demo.plain": Requirement(
+        "design section 13",
+        "Without a terminal the demo prints plain text, in any locale, and a closed pipe is no traceback.",
+    ),
+}
 
 REQUIREMENTS: Final[Mapping[str, Requirement]] = {
     **_DEFINITIONS,
@@ -1009,4 +1260,5 @@ REQUIREMENTS: Final[Mapping[str, Requirement]] = {
     **_PROVIDERS,
     **_KITS,
     **_CLI,
+    **_EXAMPLES,
 }

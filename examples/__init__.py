@@ -1,0 +1,1 @@
+"""Programs that use armory_trio as a host would. The tests run each of them."""
