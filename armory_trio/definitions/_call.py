@@ -80,6 +80,8 @@ class ToolCall(msgspec.Struct, frozen=True):
     defect: CallDefect | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not isinstance(self.id, str):
+            raise TypeError(f"ToolCall(name={self.name!r}, id={self.id!r}): both are strings")
         if not self.id:
             force_setattr(self, "id", f"call-{_PREFIX}-{next(_NUMBERS)}")
 
@@ -167,7 +169,7 @@ class ToolResult(msgspec.Struct, Generic[R], frozen=True):
     """How one call ended: what the caller is told, and what the world may have seen.
 
     Args:
-        execution_id: The execution in the supervisor's snapshots; empty when a tool was called directly.
+        execution_id: The execution in the supervisor's snapshots.
         call_id: The id of the `ToolCall`.
         tool_name: The name of the tool that ran, or the name that was asked for.
         outcome: ``success``, ``error`` or ``action_required``.

@@ -174,7 +174,7 @@ class _ContextBase(ABC):
 
     @abstractmethod
     def waiting(self, reason: str) -> WaitingBlock:
-        """Mark a stretch in which the tool only waits; shown in snapshots, nestable, and free of charge.
+        """Mark a stretch in which the tool only waits; shown in snapshots, nestable. Its clocks and slots go on.
 
         Raises:
             ExecutionOver: The outcome is decided.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Coroutine
 from typing import Final, Literal
 
-import trio
-
 from ._events import AbortRequested
 from ._execution import RELEASE_AFTER, Record
 from ._lifecycle import ABORT_REQUESTED, FINAL, QUEUED, Abort, AbortSource
@@ -99,9 +97,9 @@ def on_due(record: Record, kind: Kind, at: float) -> None:
     match kind:
         case "timeout":
             if record.timeout_at == at and not record.paused:
-                _abort_in_time(record, kind, at)
+                _abort_in_time(record, kind)
         case "deadline":
-            _abort_in_time(record, kind, at)
+            _abort_in_time(record, kind)
         case "idle":
             _idle(record, at)
         case "grace":
@@ -109,13 +107,13 @@ def on_due(record: Record, kind: Kind, at: float) -> None:
         case "overdue":
             mark_overdue(record)
         case "cleanup":
-            leave_behind(record)
+            leave_behind(record, "overdue")
         case "stalled":
             if record.feeder is not None and record.feeder.stalled(at):
                 request_abort(record, "shutdown", "nobody read the stream while the supervisor drained")
 
 
-def _abort_in_time(record: Record, kind: Kind, at: float) -> None:
+def _abort_in_time(record: Record, kind: Kind) -> None:
     code, reason = _TIMED[kind]
     if record.abort is None:
         request_abort(record, "deadline", reason, code=code)
@@ -131,7 +129,7 @@ def _idle(record: Record, at: float) -> None:
     if due > at:
         record.core.timers.at(due, record, "idle")
     else:
-        _abort_in_time(record, "idle", at)
+        _abort_in_time(record, "idle")
 
 
 def mark_overdue(record: Record) -> None:

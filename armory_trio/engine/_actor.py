@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Generator
 from contextvars import ContextVar
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
-from typing import Final
+from typing import Final, cast
 
 import trio
 
@@ -75,8 +75,8 @@ class Actor:
             with scope:
                 if plan.kind == "async":
                     context = TaskContext(record, self._door) if plan.wants_context else None
-                    value = await plan.invoke(record.validated, context)  # type: ignore[misc]  # an async function's
-                    if isinstance(value, _NOT_YET_A_VALUE):
+                    value = await cast("Awaitable[object]", plan.invoke(record.validated, context))
+                    if type(value) in _NOT_YET_A_VALUE:
                         body = _Body(record, plan, self._door)
                         value = await body.deliver(value)
                 else:
@@ -99,7 +99,7 @@ class Actor:
             cancelled(record)
 
 
-_NOT_YET_A_VALUE: Final = (AsyncGeneratorType, GeneratorType, CoroutineType)
+_NOT_YET_A_VALUE: Final = frozenset[type]((AsyncGeneratorType, GeneratorType, CoroutineType))
 """What an async function may answer instead of a value, when it wraps another function."""
 
 
@@ -141,9 +141,8 @@ async def _ask_hook(record: Record, hook: Awaitable[object]) -> None:
 
 async def _left_thread(record: Record, worker: Worker) -> tuple[bool, object, BaseException | None]:
     # Our scope was cancelled and the thread runs on. The execution is not over before the thread is.
-    record.thread_left = True
     ended = await worker.gone()
-    record.thread_left = False
+    record.in_thread = False
     try:
         return True, ended.unwrap(), None
     except BaseException as exc:
@@ -180,14 +179,14 @@ class _Body:
         """The value that *given* stands for: awaited, or its chunks."""
         if isinstance(given, AsyncGenerator):
             sink = self._open_sink()
-            await drive(self._record, given, sink)
+            await drive(self._record, cast("AsyncGenerator[object, None]", given), sink)
             return self._reduced()
         if isinstance(given, Generator):
-            sink = self._open_sink()
+            sink, generator = self._open_sink(), cast("Generator[object, None, object]", given)
             if self._plan.placement == "task":
-                await drive(self._record, Inline(given), sink)
+                await drive(self._record, Inline(generator), sink)
             else:
-                await self._in_thread(ThreadPump(self._record, sink, self._plan.buffer), given)
+                await self._in_thread(ThreadPump(self._record, sink, self._plan.buffer), generator)
             return self._reduced()
         if inspect.isawaitable(given):
             return await self.deliver(await given)
@@ -196,7 +195,9 @@ class _Body:
     async def _in_thread(self, function: object, *args: object) -> object:
         assert callable(function)
         self.worker = Worker(function, *args)
+        self._record.in_thread = True
         value = await self.worker.run(f"armory:{self._record.id}")
+        self._record.in_thread = False
         self.worker = None
         return value
 
@@ -229,7 +230,8 @@ def _own_failure(record: Record, exc: BaseException) -> BaseException:
             raise leaf
     strays = [leaf for leaf in found if isinstance(leaf, trio.Cancelled)]
     if strays and is_cancelled():
-        _fall(record, "the supervisor was cancelled")
+        if not record.given_up:
+            _fall(record, "the supervisor was cancelled")
         raise exc
     if strays and len(strays) == len(found):
         return StrayCancelled(

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-import trio
-
-from ..definitions import InvalidArguments
+from ..definitions import InvalidArguments, ToolCall
 from ..errors import BudgetExceeded, DefinitionError, Overloaded
 from ._capacity import Claim, Granted, Refused, Waiting
 from ._concurrency import Latch
@@ -143,9 +141,7 @@ def _availability(record: Record, plan: Plan, context: Mapping[str, object]) -> 
 
 def _ask_for_room(record: Record, plan: Plan) -> None:
     core = record.core
-    needs = plan.needs + core.always + record.extra_needs
-    if core.settings.limits.per_owner is not None and record.owner is not None:
-        needs = (*needs, f"{_OWNER}:{record.owner}")
+    needs = _slots(record, plan)
     if not needs and not plan.touches and not record.in_order:
         return
     try:
@@ -176,6 +172,14 @@ def _ask_for_room(record: Record, plan: Plan) -> None:
             refuse(record, "conflict", "CAPACITY_CYCLE", f"waiting would never end, since {decision.text}")
     if decision.others:
         wake(core, decision.others)
+
+
+def _slots(record: Record, plan: Plan) -> tuple[str, ...]:
+    core = record.core
+    needs = plan.needs + core.always + record.extra_needs
+    if core.settings.limits.per_owner is not None and record.owner is not None:
+        needs = (*needs, f"{_OWNER}:{record.owner}")
+    return needs
 
 
 def _touched(record: Record, plan: Plan) -> tuple[frozenset[str], frozenset[str]]:
@@ -226,19 +230,46 @@ def set_limits(core: Core) -> None:
     core.wants_room = limits.concurrent is not None or limits.per_owner is not None
 
 
-def require_room(core: Core, count: int, *, nested: bool) -> None:
-    """See that a batch of *count* can be admitted as a whole.
+def require_room(record: Record, plans: Plans, calls: Sequence[ToolCall]) -> None:
+    """See that *calls* can be admitted as a whole. *record* speaks for all of them, and is not admitted itself.
 
     Raises:
         Overloaded: The queue bound cannot hold those that would have to wait.
         BudgetExceeded: The budget cannot pay for all of them.
     """
-    limits, budget = core.settings.limits, core.settings.budget
+    core = record.core
+    limits, budget, count = core.settings.limits, core.settings.budget, len(calls)
     if budget is not None and budget.max_calls is not None and core.spent + count > budget.max_calls:
         left = max(0, budget.max_calls - core.spent)
         raise BudgetExceeded(f"the budget of {budget.max_calls} calls has {left} left, and the batch has {count}")
-    if limits.queued is not None and limits.concurrent is not None and not nested:
-        used, size = core.planner.usage()[_SUPERVISOR]
-        waiting = core.planner.waiting_count + max(0, count - (size - used))
+    if limits.queued is not None and record.parent is None:
+        waiting = core.planner.waiting_count + _would_wait(record, plans, calls)
         if waiting > limits.queued:
             raise Overloaded(f"{waiting} calls would be waiting, and the bound is {limits.queued}; try again later")
+
+
+def _would_wait(record: Record, plans: Plans, calls: Sequence[ToolCall]) -> int:
+    """How many of *calls* would find no free slot. What they read and write is not looked at."""
+    core = record.core
+    found = [plans.find(call.name) for call in calls]  # finding a tool tells the planner of its limit
+    free = {name: size - used for name, (used, size) in core.planner.usage().items()}
+    for name, size in _made_on_use(record):
+        free.setdefault(name, size)
+    waiting = 0
+    for plan in found:
+        needs = () if plan is None else _slots(record, plan)
+        if all(free[name] > 0 for name in needs):
+            for name in needs:
+                free[name] -= 1
+        else:
+            waiting += 1
+    return waiting
+
+
+def _made_on_use(record: Record) -> Iterator[tuple[str, int]]:
+    """Limits of *record* that the planner does not know before the first call needs them."""
+    per_owner = record.core.settings.limits.per_owner
+    if per_owner is not None and record.owner is not None:
+        yield f"{_OWNER}:{record.owner}", per_owner
+    if record.batch_concurrency is not None:
+        yield record.extra_needs[0], record.batch_concurrency

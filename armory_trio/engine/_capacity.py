@@ -12,14 +12,58 @@ about as much as it lets start, however many wait.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
+
+import msgspec
 
 from ..errors import TransitionError
-from ._claims import HELD, IDLE, Claim, CycleEdge, Decision, Granted, Limit, Line, Refused, Resource, Waiting
+from ._claims import HELD, IDLE, Claim, Limit, Line
 from ._dispatch import Dispatcher
-from ._waitgraph import WaitGraph, node_of, surely_goes
+from ._reservations import PATIENCE
+from ._resources import Resource
+from ._waitgraph import CycleEdge, WaitGraph, node_of, surely_goes
 
 __all__ = ("Claim", "CycleEdge", "Decision", "Granted", "Planner", "Refused", "Waiting")
+
+
+class Granted(msgspec.Struct, frozen=True):
+    """The claim has all that it needs: its body may run.
+
+    Args:
+        others: Claims that waited and may start too, because of this request.
+    """
+
+    others: tuple[Claim, ...] = ()
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """The claim waits; some later call names it among those that may start.
+
+    Args:
+        others: Claims that waited and may start now: this wait would have held them up for ever.
+    """
+
+    others: tuple[Claim, ...] = ()
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """Waiting would never end, so the claim does not wait. Nothing of it is left with the planner.
+
+    Args:
+        cycle: Who waits for whom; the last holder is the first waiter.
+        others: Claims that waited and may start now.
+    """
+
+    cycle: tuple[CycleEdge, ...]
+    others: tuple[Claim, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The cycle in words."""
+        return "; ".join(map(str, self.cycle))
+
+
+Decision: TypeAlias = Granted | Waiting | Refused
 
 _GRANTED: Final = Granted()
 _WAITING: Final = Waiting()
@@ -30,13 +74,16 @@ class Planner:
 
     Every call that may let somebody start names those claims in its answer, once: they have what they need already.
     A claim is used by one planner only. Nothing here blocks or calls back.
+
+    Args:
+        patience: How often a claim may be overtaken before it reserves its slots.
     """
 
     __slots__ = ("_dispatcher", "_limits")
 
-    def __init__(self) -> None:
-        self._dispatcher = Dispatcher()
-        self._limits = self._dispatcher.limits
+    def __init__(self, *, patience: int = PATIENCE) -> None:
+        self._dispatcher = Dispatcher(patience=patience)
+        self._limits = self._dispatcher.limits.by_name
 
     # -- limits
 
@@ -61,8 +108,10 @@ class Planner:
         return self._dispatcher.settle()
 
     def set_family(self, prefix: str, size: int) -> None:
-        """Every limit whose name is *prefix*, a colon and more has *size* slots, is made on first use and forgotten
-        when nobody uses it: ``set_family("owner", 8)`` gives 8 slots to each of any number of owners.
+        """Give every limit whose name is *prefix*, a colon and more *size* slots.
+
+        Such a limit is made on first use and forgotten when nobody uses it: ``set_family("owner", 8)`` gives 8 slots to
+        each of any number of owners.
 
         Raises:
             ValueError: *size* is less than 1, *prefix* holds a colon, or the family has another size already.
@@ -70,7 +119,7 @@ class Planner:
         _require_size(prefix, size)
         if ":" in prefix:
             raise ValueError(f"the prefix {prefix!r} of a family ends before the first colon")
-        known = self._dispatcher.families.setdefault(prefix, size)
+        known = self._dispatcher.limits.families.setdefault(prefix, size)
         if known != size:
             raise ValueError(f"each limit of the family {prefix!r} has {known} slots already, not {size}")
 
@@ -82,6 +131,10 @@ class Planner:
         """The labels of those who hold a slot of limit *name*, oldest first; empty when there is no such limit."""
         limit = self._limits.get(name)
         return () if limit is None else tuple(claim.name for claim in limit.owners)
+
+    def reserved(self) -> Mapping[str, str]:
+        """For each limit whose next slot is kept for a claim that was overtaken too often: the label of that claim."""
+        return {name: limit.reserver.head.name for name, limit in self._limits.items() if limit.reserver is not None}
 
     # -- the life of a claim
 
@@ -100,18 +153,20 @@ class Planner:
             return _GRANTED
         dispatcher = self._dispatcher
         for name in claim.needs:
-            dispatcher.limit(name)
-        cycle: tuple[CycleEdge, ...] | None = None
-        if not dispatcher.start_now(claim):
-            dispatcher.enqueue(claim)
-            cycle = self._judge(claim)
-            if cycle is not None:
-                dispatcher.abandon(claim)
-        others = tuple(each for each in dispatcher.settle() if each is not claim)
+            dispatcher.limits.find(name)
+        if dispatcher.start_now(claim):
+            others = tuple(dispatcher.settle())
+            return Granted(others) if others else _GRANTED
+        dispatcher.enqueue(claim)
+        cycle = self._judge(claim)
+        if cycle is not None:
+            dispatcher.abandon(claim)
+        started = dispatcher.settle()
+        others = tuple(each for each in started if each is not claim)
         if cycle is not None:
             return Refused(cycle, others)
-        if claim.standing is HELD:
-            return Granted(others) if others else _GRANTED
+        if len(others) < len(started):
+            return Granted(others)
         return Waiting(others) if others else _WAITING
 
     def _start_plainly(self, claim: Claim) -> bool:
@@ -122,7 +177,7 @@ class Planner:
         if claim.owner in dispatcher.owners:
             return False
         for name in needs:
-            limit = limits.get(name) or dispatcher.limit(name)
+            limit = limits.get(name) or dispatcher.limits.find(name)
             if len(limit.owners) >= limit.size or limit.reserver is not None:
                 return False
         for name in needs:
@@ -133,7 +188,7 @@ class Planner:
     def _judge(self, claim: Claim) -> tuple[CycleEdge, ...] | None:
         """The cycle that waiting *claim* has just closed, if any. If order or reservations close it, they give way."""
         dispatcher = self._dispatcher
-        limits, resources = dispatcher.limits, dispatcher.resources
+        limits, resources = self._limits, dispatcher.resources
         followed = claim.kin is not None and bool(claim.kin.followers)
         if not followed and (claim.parent is None or _follows_its_like(claim, resources)):
             return None
@@ -231,8 +286,10 @@ class Planner:
         return self._dispatcher.waiting
 
     def position(self, claim: Claim) -> int | None:
-        """Its place, from 1, among the claims of its owner with the same needs, or among all that wait for the same
-        resource; None when it doesn't wait."""
+        """Its place in the queue, counted from 1; None when it doesn't wait.
+
+        The queue is that of its owner for the same needs, or that of all who wait for the same resource.
+        """
         place = claim.place
         if isinstance(place, Line):
             return place.queue.rank(claim)

@@ -1,7 +1,6 @@
-"""What the capacity planner plans with: claims, the queues that they stand in, and its answers.
+"""Claims, and where they stand while they wait for slots: lines of the same needs, parked at limits.
 
-Only `Claim` and the three decisions leave the room's planner; the rest is its bookkeeping.
-Everything here is plain data: no trio, no clock, no I/O.
+Only `Claim` is seen by the rest of the engine; everything else is the planner's bookkeeping. Pure: no trio, no I/O.
 """
 
 from __future__ import annotations
@@ -10,9 +9,7 @@ import enum
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
 from heapq import heapify, heappop, heappush
-from typing import Final, Literal, TypeAlias
-
-import msgspec
+from typing import Final, TypeAlias
 
 
 class Standing(enum.Enum):
@@ -82,7 +79,7 @@ class Claim:
         self.parent = parent
         self.label = label
         self.standing = IDLE
-        self.place: Line | Resource | None = None
+        self.place: Line | Place | None = None
         self.borrowed: dict[str, Claim] | None = None
         self.lent: dict[str, Claim] | None = None
         self.kin: Kin | None = None
@@ -229,6 +226,20 @@ class Queue:
         return self._claims[claim] - self._base + 1
 
 
+class Place:
+    """Something that claims stand in order for, other than slots.
+
+    Args:
+        name: What claims call it.
+    """
+
+    __slots__ = ("name", "waiting")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.waiting = Queue()
+
+
 class Owner:
     """One owner with waiting claims. The one with the lowest turn goes first."""
 
@@ -245,29 +256,36 @@ class Line:
 
     Args:
         owner: Their owner.
-        parent: Their parent.
-        needs: The limits that they need.
+        first: The first of them.
     """
 
-    __slots__ = ("missed", "needs", "overtakers", "owner", "parent", "parked_at", "queue", "ticket", "urgent")
+    __slots__ = ("head", "missed", "needs", "overtakers", "owner", "parent", "parked_at", "queue", "ticket", "urgent")
 
-    def __init__(self, owner: Owner, parent: Claim | None, needs: tuple[str, ...]) -> None:
+    def __init__(self, owner: Owner, first: Claim) -> None:
         self.owner = owner
-        self.parent = parent
-        self.needs = needs
+        self.parent = first.parent
+        self.needs = first.needs
         self.queue = Queue()
+        self.queue.add(first)
+        self.head = first
+        """The claim that goes next. A line that has lost its last claim is thrown away."""
         self.parked_at: Limit | None = None
         self.ticket = 0
         self.overtakers: list[int] = []
         self.missed = 0
         self.urgent = False
 
-    @property
-    def head(self) -> Claim:
-        """The claim that goes next. A line without claims is thrown away, so there always is one."""
-        head = self.queue.first()
-        assert head is not None  # noqa: S101  # the planner drops a line together with its last claim
-        return head
+    def add(self, claim: Claim) -> None:
+        """Put *claim* where it belongs."""
+        self.queue.add(claim)
+        if claim.order < self.head.order:
+            self.head = claim
+
+    def discard(self, claim: Claim) -> None:
+        """Take *claim* out."""
+        self.queue.discard(claim)
+        if claim is self.head:
+            self.head = self.queue.first() or claim
 
     def entry(self) -> Entry:
         """What to put into a heap so that the lowest turn, and within it the first admitted, comes out first."""
@@ -280,12 +298,16 @@ class Line:
             heappop(self.overtakers)
 
     def times_overtaken(self) -> int:
-        """How often the head was overtaken or missed a chance, counted no further than is remembered."""
+        """How often later claims of its owner overtook the head, or how often it missed its turn, if that is more.
+
+        A turn is missed when one thing came free and another was not. Nothing is counted further than is remembered.
+        """
         order = self.head.order
-        return self.missed + sum(1 for other in self.overtakers if other > order)
+        return max(self.missed, sum(1 for other in self.overtakers if other > order))
 
 
 Entry: TypeAlias = tuple[int, int, int, Line]
+"""The turn of a line's owner, the order of its head, and its ticket: an entry with an old ticket is stale."""
 
 
 class Limit:
@@ -343,175 +365,30 @@ class Limit:
         return not (self.owners or self.parked or self.reserver)
 
 
-class Resource:
-    """Something that is read and written. All that wait for it stand in order of admission.
+class Limits:
+    """Every limit by name. Those of a family are made on first use and forgotten when nobody uses them."""
 
-    ``inside`` are those waiting whose ancestors hold it, ``urgent`` those that need not heed the order. ``parked`` are
-    those that wait for nothing else first, in groups of which only the front can go next.
-    """
+    __slots__ = ("by_name", "families")
 
-    __slots__ = ("inside", "name", "parked", "readers", "urgent", "waiting", "writers", "writing")
+    def __init__(self) -> None:
+        self.by_name: dict[str, Limit] = {}
+        self.families: dict[str, int] = {}
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.readers: dict[Claim, None] = {}
-        self.writers: dict[Claim, None] = {}
-        self.waiting = Queue()
-        self.writing = Queue()
-        self.inside = Queue()
-        self.parked: dict[Claim | None, Queue] = {}
-        self.urgent: dict[Claim, None] = {}
+    def find(self, name: str) -> Limit:
+        """The limit called *name*.
 
-    def hold(self, claim: Claim, *, write: bool) -> None:
-        """*claim* reads or writes it from now on."""
-        (self.writers if write else self.readers)[claim] = None
+        Raises:
+            LookupError: There is none.
+        """
+        limit = self.by_name.get(name)
+        if limit is None:
+            size = self.families.get(name.partition(":")[0])
+            if size is None:
+                raise LookupError(f"no limit {name!r} was set: call set_limit({name!r}, size) before it is needed")
+            limit = self.by_name[name] = Limit(name, size, lasting=False)
+        return limit
 
-    def let_go(self, claim: Claim) -> None:
-        """*claim* is done with it."""
-        self.writers.pop(claim, None)
-        self.readers.pop(claim, None)
-
-    def is_held_by(self, claim: Claim) -> bool:
-        """Whether *claim* reads or writes it now."""
-        return claim in self.writers or claim in self.readers
-
-    def enter(self, claim: Claim, *, write: bool) -> None:
-        """*claim* waits from now on."""
-        self.waiting.add(claim)
-        if write:
-            self.writing.add(claim)
-        if any(map(self.is_held_by, claim.ancestors())):
-            self.inside.add(claim)
-
-    def leave(self, claim: Claim) -> None:
-        """*claim* waits no longer."""
-        self.waiting.discard(claim)
-        self.writing.discard(claim)
-        self.inside.discard(claim)
-        self.urgent.pop(claim, None)
-
-    def park(self, claim: Claim) -> None:
-        """*claim* waits for nothing but this first."""
-        group = claim if claim.urgent else claim.parent if claim in self.inside else None
-        self.parked.setdefault(group, Queue()).add(claim)
-
-    def unpark(self, claim: Claim) -> None:
-        """*claim* is parked here no longer."""
-        for group in (claim, claim.parent, None):
-            queue = self.parked.get(group)
-            if queue is not None:
-                queue.discard(claim)
-                if not queue:
-                    del self.parked[group]
-
-    def sort_inside(self) -> None:
-        """A holder ended while claims below it still wait: they stand in the common order from now on."""
-        for claim in tuple(self.inside):
-            if not any(map(self.is_held_by, claim.ancestors())):
-                self.inside.discard(claim)
-                if claim.place is self:
-                    self.unpark(claim)
-                    self.park(claim)
-
-    def holders_in_the_way(self, claim: Claim, *, write: bool) -> Iterator[Claim]:
-        """Who must end before *claim* may have it. What an ancestor holds is lent, so it is never in the way."""
-        for holder in self.writers:
-            if holder is not claim and not claim.is_below(holder):
-                yield holder
-        if write:
-            for holder in self.readers:
-                if holder is not claim and not claim.is_below(holder):
-                    yield holder
-
-    def waiters_in_the_way(self, claim: Claim, *, write: bool) -> Iterator[Claim]:
-        """Who goes first by the order of admission, but for those that wait for an ancestor of *claim* here."""
-        above = [each for each in claim.ancestors() if self.is_held_by(each)] if claim.parent is not None else []
-        for waiter in self._earlier(above, write=write):
-            if waiter.order >= claim.order:
-                return
-            if (write or waiter in self.writing) and not self._waits_for(waiter, above):
-                yield waiter
-
-    def _earlier(self, above: list[Claim], *, write: bool) -> Queue:
-        """A queue that holds everybody who can be in the way, as short as is cheap to tell."""
-        if not above:
-            return self.waiting if write else self.writing
-        if write and not any(each in self.writers for each in above):
-            return self.waiting
-        return self.writing if not write and len(self.writing) < len(self.inside) else self.inside
-
-    def _waits_for(self, waiter: Claim, above: list[Claim]) -> bool:
-        writes = waiter in self.writing
-        return any((writes or each in self.writers) and not waiter.is_below(each) for each in above)
-
-    def is_idle(self) -> bool:
-        """Whether nobody holds it or waits for it."""
-        return not (self.readers or self.writers or self.waiting)
-
-
-class CycleEdge(msgspec.Struct, frozen=True):
-    """One step of a cycle.
-
-    Args:
-        waiter: The label of the execution that waits.
-        kind: ``capacity`` or ``resource`` (it needs *name*, which *holder* has), ``call`` (it waits for the nested
-            call *holder*), or ``joined`` (it waits for the result of *holder*).
-        name: The limit or resource; empty otherwise.
-        holder: The label of the execution that it waits for.
-    """
-
-    waiter: str
-    kind: Literal["capacity", "resource", "call", "joined"]
-    name: str
-    holder: str
-
-    def __str__(self) -> str:
-        match self.kind:
-            case "capacity":
-                return f"{self.waiter} needs a slot of {self.name}, which {self.holder} holds"
-            case "resource":
-                return f"{self.waiter} needs {self.name}, which {self.holder} holds"
-            case "call":
-                return f"{self.waiter} waits for its nested call {self.holder}"
-            case "joined":
-                return f"{self.waiter} waits for the result of {self.holder}"
-
-
-class Granted(msgspec.Struct, frozen=True):
-    """The claim has all that it needs: its body may run.
-
-    Args:
-        others: Claims that waited and may start too, because of this request.
-    """
-
-    others: tuple[Claim, ...] = ()
-
-
-class Waiting(msgspec.Struct, frozen=True):
-    """The claim waits; some later call names it among those that may start.
-
-    Args:
-        others: Claims that waited and may start now: this wait would have held them up for ever.
-    """
-
-    others: tuple[Claim, ...] = ()
-
-
-class Refused(msgspec.Struct, frozen=True):
-    """Waiting would never end, so the claim does not wait. Nothing of it is left with the planner.
-
-    Args:
-        cycle: Who waits for whom; the last holder is the first waiter.
-        others: Claims that waited and may start now.
-    """
-
-    cycle: tuple[CycleEdge, ...]
-    others: tuple[Claim, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The cycle in words."""
-        return "; ".join(map(str, self.cycle))
-
-
-Decision: TypeAlias = Granted | Waiting | Refused
+    def forget_idle(self, limit: Limit) -> None:
+        """Forget *limit* if it belongs to a family and nobody uses it."""
+        if not limit.lasting and limit.first_parked() is None and limit.is_idle():
+            self.by_name.pop(limit.name, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
+from typing import cast
 
 import trio
 
@@ -127,7 +128,7 @@ class Alarm:
 def leaves(exc: BaseException) -> Iterator[BaseException]:
     """All exceptions in a group, however deep; the exception itself when it is none."""
     if isinstance(exc, BaseExceptionGroup):
-        for inner in exc.exceptions:
+        for inner in cast("BaseExceptionGroup[BaseException]", exc).exceptions:
             yield from leaves(inner)
     else:
         yield exc
@@ -169,4 +170,3 @@ def _raise_the_one_that_counts(group: BaseExceptionGroup[BaseException], body_er
     finally:
         body_error.__context__ = context
         del body_error, context
-

@@ -6,33 +6,28 @@ nobody is left who could. Whatever is called before only notes what came free (`
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from heapq import heappop, heappush, heapreplace
-from typing import Final
+from collections.abc import Iterable, Mapping
 
 from ..errors import InternalError
-from ._claims import HELD, IDLE, PARKED, QUEUED, Claim, Entry, Limit, Line, Owner, Resource
+from ._agenda import Agenda
+from ._claims import HELD, IDLE, PARKED, QUEUED, Claim, Limit, Limits, Line, Owner, Place
+from ._loans import hand_back, lend, lender_for
+from ._reservations import Reservations
+from ._resources import Resource
 from ._waitgraph import Node, WaitGraph, claim_of, node_of
-
-PATIENCE: Final = 16
-"""How often a claim may be overtaken before it reserves its slots. Fewer waste slots, more delay wide claims."""
-
-_NOT_PARKED: Final = 0
 
 
 class Dispatcher:
     """The state of the planner, and the rules by which waiting claims start."""
 
     __slots__ = (
+        "_agenda",
         "_changed",
-        "_freed",
         "_lines",
-        "_starving",
+        "_reservations",
         "_ticket",
         "_turn",
         "_urgent",
-        "_woken",
-        "families",
         "limits",
         "nested",
         "owners",
@@ -40,9 +35,8 @@ class Dispatcher:
         "waiting",
     )
 
-    def __init__(self) -> None:
-        self.limits: dict[str, Limit] = {}
-        self.families: dict[str, int] = {}
+    def __init__(self, *, patience: int) -> None:
+        self.limits = Limits()
         self.resources: dict[str, Resource] = {}
         self.owners: dict[str | None, Owner] = {}
         self.nested: dict[Node, None] = {}
@@ -50,28 +44,13 @@ class Dispatcher:
         self.waiting = 0
         self._lines = 0
         self._turn = 0
-        self._ticket = _NOT_PARKED
-        self._freed: list[Limit] = []
-        self._woken: list[Entry] = []
-        self._starving: dict[Line, None] = {}
+        self._ticket = 0
+        self._reservations = Reservations(self.limits, patience=patience)
+        self._agenda = Agenda()
         self._urgent: dict[Line, None] = {}
         self._changed = False
 
     # -- finding things
-
-    def limit(self, name: str) -> Limit:
-        """The limit called *name*, opened if it belongs to a family.
-
-        Raises:
-            LookupError: There is none.
-        """
-        limit = self.limits.get(name)
-        if limit is None:
-            size = self.families.get(name.partition(":")[0])
-            if size is None:
-                raise LookupError(f"no limit {name!r} was set: call set_limit({name!r}, size) before it is needed")
-            limit = self.limits[name] = Limit(name, size, lasting=False)
-        return limit
 
     def _resource(self, name: str) -> Resource:
         resource = self.resources.get(name)
@@ -96,6 +75,9 @@ class Dispatcher:
         if isinstance(plan, Limit):
             return False
         self._take(claim, plan)
+        for name, _ in claim.uses:
+            if self.resources[name].is_late(claim):
+                self._demote(self.resources[name])
         return True
 
     def _plan(self, claim: Claim, line: Line | None) -> list[Claim | None] | Limit:
@@ -105,45 +87,41 @@ class Dispatcher:
         """
         plan: list[Claim | None] = []
         for name in claim.needs:
-            limit = self.limit(name)
-            lender = None if claim.parent is None else _lender(claim, limit, line)
+            limit = self.limits.find(name)
+            lender = None if claim.parent is None else lender_for(claim, limit, line)
             if lender is None and limit.spare(line) < 1:
                 return limit
             plan.append(lender)
         return plan
 
     def _take(self, claim: Claim, plan: list[Claim | None]) -> None:
-        took: set[str] = set()
-        for name, lender in zip(claim.needs, plan, strict=True):
+        took = dict(zip(claim.needs, plan, strict=True))
+        for name, lender in took.items():
             if lender is None:
-                self.limits[name].owners[claim] = None
-                took.add(name)
+                self.limits.find(name).owners[claim] = None
             else:
-                _lend(lender, name, claim)
+                lend(lender, name, claim)
         claim.standing = HELD
         urgent, claim.urgent = claim.urgent, False
         for name, write in claim.uses:
             resource = self._resource(name)
             resource.leave(claim)
             resource.hold(claim, write=write)
-            last = resource.waiting.last()
-            if last is not None and (urgent or resource.urgent or last.order > claim.order):
+            if urgent or resource.urgent:
                 self._demote(resource)
-        if took and self.owners:
-            self.overtake(claim, took)
+        if self.owners:
+            self._have_turn(claim, took)
 
-    def overtake(self, claim: Claim, took: Collection[str]) -> None:
-        """*claim* has started with a slot of each limit in *took*: its owner had a turn, earlier claims were passed."""
+    def _have_turn(self, claim: Claim, took: Mapping[str, Claim | None]) -> None:
+        """*claim* started: its owner had a turn if that cost a slot, and claims that were admitted earlier are passed."""
         owner = self.owners.get(claim.owner)
         if owner is None:
             return
-        self._turn += 1
-        owner.turn = self._turn
-        order = claim.order
-        for line in tuple(owner.lines.values()):
-            if line is not claim.place and line.head.order < order and any(name in took for name in line.needs):
-                line.note_overtaker(order, PATIENCE)
-                self._watch(line)
+        if None in took.values():
+            self._turn += 1
+            owner.turn = self._turn
+        passed = [line for line in owner.lines.values() if line is not claim.place]
+        self._reserved(self._reservations.count_overtaking(claim.order, took, passed))
 
     # -- waiting
 
@@ -152,9 +130,8 @@ class Dispatcher:
         self.waiting += 1
         for name, write in claim.uses:
             resource = self._resource(name)
-            last = resource.waiting.last()
             resource.enter(claim, write=write)
-            if last is not None and last.order > claim.order:
+            if resource.is_late(claim):
                 self._demote(resource)
                 self._changed = True
         self._place(claim)
@@ -184,14 +161,15 @@ class Dispatcher:
             owner = self.owners[claim.owner] = Owner(claim.owner, self._turn)
         key = (claim.parent, claim.needs)
         line = owner.lines.get(key)
-        if line is None:
-            line = owner.lines[key] = Line(owner, claim.parent, claim.needs)
+        if line is not None:
+            line.add(claim)
+        else:
+            line = owner.lines[key] = Line(owner, claim)
             self._lines += 1
             if claim.parent is not None:
                 self.nested[line] = None
                 for above in claim.ancestors():
                     above.family().lines[line] = None
-        line.queue.add(claim)
         claim.place = line
         claim.standing = QUEUED
         if line.head is claim:
@@ -199,11 +177,11 @@ class Dispatcher:
         if claim.urgent:
             self._hurry(line)
         elif line.head is claim:
-            self._wake(line)
+            self._agenda.wake(line)
 
     def _leave_line(self, claim: Claim, line: Line) -> None:
         was_head = line.head is claim
-        line.queue.discard(claim)
+        line.discard(claim)
         claim.place = None
         if line.queue:
             if was_head:
@@ -228,8 +206,8 @@ class Dispatcher:
         claim.standing = PARKED
         self.remember_nested(claim)
 
-    def _unpark(self, claim: Claim, resource: Resource) -> None:
-        resource.unpark(claim)
+    def _unpark(self, claim: Claim, place: Place) -> None:
+        self.resources[place.name].unpark(claim)
         claim.place = None
         self.forget_nested(claim)
 
@@ -251,27 +229,20 @@ class Dispatcher:
 
     def free(self, limit: Limit) -> None:
         """Note that a slot of *limit* came free, or that it may be had by others than before."""
-        self._freed.append(limit)
-        if limit.reserver is not None:
-            self._wake(limit.reserver)
+        self._agenda.free(limit)
         for line in self._urgent:
             if line.parked_at is limit:
-                self._wake(line)
+                self._agenda.wake(line)
 
     def give_back(self, claim: Claim) -> None:
         """*claim* ended: return what it borrowed, hand over what it lent, free the rest."""
-        borrowed, lent = claim.borrowed or {}, claim.lent or {}
-        claim.borrowed = claim.lent = None
         for name in claim.needs:
-            limit, lender, borrower = self.limits[name], borrowed.get(name), lent.get(name)
-            if borrower is not None:
-                _hand_over(claim, limit, lender, borrower)
-            elif lender is None:
-                del limit.owners[claim]
+            limit = self.limits.find(name)
+            back = hand_back(claim, limit)
+            if back is claim:
                 self.free(limit)
-            else:
-                _loans_of(lender).pop(name, None)
-                self._wake_parked(limit, lender.kin.lines if lender.kin is not None else ())
+            elif back is not None and back.kin is not None:
+                self._wake_parked(limit, back.kin.lines)
 
     def let_go(self, claim: Claim) -> None:
         """*claim* ended: it reads and writes nothing any more."""
@@ -280,7 +251,6 @@ class Dispatcher:
             resource = self.resources[name]
             resource.let_go(claim)
             if orphans:
-                resource.sort_inside()
                 self._demote(resource)
             self._look_again(resource)
 
@@ -319,8 +289,6 @@ class Dispatcher:
         for claim in tuple(resource.waiting):
             line = claim.place
             if isinstance(line, Line) and (blocking := self._blocking(claim)) is not None:
-                if line.urgent:
-                    self._exempt(claim)
                 self._leave_line(claim, line)
                 self._park_claim(claim, blocking)
                 self._changed = True
@@ -331,50 +299,19 @@ class Dispatcher:
         """Start whoever can start now, in turn, and answer who did."""
         started: list[Claim] = []
         while True:
-            while (line := self._next()) is not None:
+            while (line := self._agenda.next()) is not None:
                 self._try(line, started)
-            for limit in self._freed:
-                if not limit.lasting and limit.first_parked() is None and limit.is_idle():
-                    self.limits.pop(limit.name, None)
-            self._freed.clear()
+            self._agenda.close(self.limits)
             if not self._changed:
                 return started
             self._changed = False
             if self.nested:
                 self.unstick([claim_of(node) for node in self.nested])
 
-    def _next(self) -> Line | None:
-        """The line that is to be tried next: among those woken and those parked where there is room."""
-        best: Entry | None = None
-        source: list[Entry] = []
-        for limit in self._freed:
-            if limit.spare(None) > 0:
-                entry = limit.first_parked()
-                if entry is not None and (best is None or entry < best):
-                    best, source = entry, limit.parked
-        woken = self._woken
-        while woken:
-            entry = woken[0]
-            if entry[3].ticket != entry[2]:
-                heappop(woken)
-            elif (current := entry[3].entry()) != entry:
-                heapreplace(woken, current)
-            else:
-                if best is None or entry < best:
-                    best, source = entry, woken
-                break
-        if best is None:
-            return None
-        heappop(source)
-        return best[3]
-
-    def _wake(self, line: Line) -> None:
-        heappush(self._woken, line.entry())
-
     def _wake_parked(self, limit: Limit, lines: Iterable[Node]) -> None:
         for line in lines:
             if isinstance(line, Line) and line.parked_at is limit:
-                self._wake(line)
+                self._agenda.wake(line)
 
     def _try(self, line: Line, started: list[Claim]) -> None:
         head = line.head
@@ -385,7 +322,7 @@ class Dispatcher:
             if line.parked_at is not None and line.parked_at is not plan:
                 line.missed += 1
             plan.park(line, self._lines)
-            self._watch(line)
+            self._reserved(self._reservations.watch(line))
             return
         line.parked_at = None
         self._take(head, plan)
@@ -393,7 +330,15 @@ class Dispatcher:
         started.append(head)
         self._leave_line(head, line)
         if line.queue:
-            self._wake(line)
+            self._rest(line)
+
+    def _rest(self, line: Line) -> None:
+        """Its head has just gone: park the line if the next one clearly cannot, or let it take its turn."""
+        plan = self._plan(line.head, line)
+        if isinstance(plan, Limit):
+            plan.park(line, self._lines)
+        else:
+            self._agenda.wake(line)
 
     # -- patience
 
@@ -404,40 +349,19 @@ class Dispatcher:
             del self._urgent[line]
             self._changed = True
         self._unreserve(line)
-        self._watch(line)
-
-    def _watch(self, line: Line) -> None:
-        if line.missed + len(line.overtakers) < PATIENCE or line in self._starving:
-            return
-        if line.times_overtaken() >= PATIENCE:
-            self._starving[line] = None
-            self._reserve()
-
-    def _reserve(self) -> None:
-        """Let starving lines reserve their slots, the longest starving first, each limit for one line only.
-
-        A line reserves all that it needs or nothing, and never what one before it needs: so no two wait for each other.
-        """
-        wanted: set[str] = set()
-        for line in self._starving:
-            if wanted.isdisjoint(line.needs) and any(self.limit(name).reserver is not line for name in line.needs):
-                for name in line.needs:
-                    self.limits[name].reserver = line
-                self._changed = True
-                self._wake(line)
-            wanted.update(line.needs)
+        self._reserved(self._reservations.watch(line))
 
     def _unreserve(self, line: Line) -> None:
-        if line not in self._starving:
-            return
-        del self._starving[line]
-        for name in line.needs:
-            limit = self.limit(name)
-            if limit.reserver is line:
-                limit.reserver = None
-                self.free(limit)
-                self._wake_parked(limit, self.nested)
-        self._reserve()
+        freed, reserved = self._reservations.drop(line)
+        for limit in freed:
+            self.free(limit)
+            self._wake_parked(limit, self.nested)
+        self._reserved(reserved)
+
+    def _reserved(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            self._agenda.wake(line)
+            self._changed = True
 
     def unstick(self, goals: list[Claim]) -> None:
         """See to it that order and reservations hold up none of *goals* for ever.
@@ -447,7 +371,7 @@ class Dispatcher:
         """
         while True:
             nodes = [node_of(claim) for claim in goals]
-            graph = WaitGraph(self.limits, self.resources, nodes, soft=True)
+            graph = WaitGraph(self.limits.by_name, self.resources, nodes, soft=True)
             if graph.live.issuperset(nodes):
                 return
             overtakers = graph.overtakers()
@@ -460,53 +384,10 @@ class Dispatcher:
         if isinstance(node, Line):
             node.urgent = True
             self._urgent[node] = None
-            self._wake(node)
-            return
-        resource = node.place
-        assert isinstance(resource, Resource)
-        self._unpark(node, resource)
-        self._exempt(node)
-        self._place(node)
-
-    def _exempt(self, claim: Claim) -> None:
-        claim.urgent = True
-        for name, _ in claim.uses:
-            self.resources[name].urgent[claim] = None
-
-
-def _lender(claim: Claim, limit: Limit, line: Line | None) -> Claim | None:
-    """The nearest ancestor of *claim* that may lend it a slot of *limit* now."""
-    reserver = limit.reserver
-    free = reserver is None or reserver is line or (line is not None and line.urgent)
-    for above in claim.ancestors():
-        if above.standing is not HELD or limit.name not in above.needs or limit.name in _loans_of(above):
-            continue
-        if free or (reserver is not None and not reserver.head.is_below(above)):
-            return above
-    return None
-
-
-def _loans_of(claim: Claim) -> dict[str, Claim]:
-    return claim.lent if claim.lent is not None else {}
-
-
-def _lend(lender: Claim, name: str, borrower: Claim) -> None:
-    if lender.lent is None:
-        lender.lent = {}
-    lender.lent[name] = borrower
-    if borrower.borrowed is None:
-        borrower.borrowed = {}
-    borrower.borrowed[name] = lender
-
-
-def _hand_over(claim: Claim, limit: Limit, lender: Claim | None, borrower: Claim) -> None:
-    """*claim* ended while *borrower* has its slot: that one owes it to *lender* now, or owns it."""
-    debts = borrower.borrowed
-    assert debts is not None
-    if lender is None:
-        del limit.owners[claim]
-        limit.owners[borrower] = None
-        del debts[limit.name]
-    else:
-        _loans_of(lender)[limit.name] = borrower
-        debts[limit.name] = lender
+            self._agenda.wake(node)
+        elif (place := node.place) is not None and not isinstance(place, Line):
+            self._unpark(node, place)
+            node.urgent = True
+            for name, _ in node.uses:
+                self.resources[name].urgent[node] = None
+            self._place(node)

@@ -23,6 +23,11 @@ from ._options import NO_OPTIONS, Options
 CALLER_CANCELLED: Final = "its caller was cancelled"
 
 
+def _must_be_call(given: object) -> None:
+    if not isinstance(given, ToolCall):
+        raise TypeError(f"{given!r} is no ToolCall; give ToolCall(name, arguments)")
+
+
 class Door:
     """Where calls come in, from hosts and from running tools."""
 
@@ -53,13 +58,14 @@ class Door:
             AdmissionClosed: No new work is taken.
         """
         if self._core.closed:
-            raise AdmissionClosed("the supervisor takes no new work")
+            raise AdmissionClosed(f"the supervisor takes no new work: {self._core.closed_because}")
 
     def make(self, call: ToolCall, options: Options, parent: Record | None) -> Record:
         """The record of a call, on behalf of whom it is made."""
+        _must_be_call(call)
         core = self._core
-        core.admitted += 1
-        record = Record(core, call, options, core.admitted, core.now())
+        core.numbered += 1
+        record = Record(core, call, options, core.numbered, core.now())
         if parent is not None or options is not NO_OPTIONS or core.settings.default_request_context is not None:
             self._say_for_whom(record, options, parent)
         return record
@@ -80,6 +86,7 @@ class Door:
     def begin(self, record: Record) -> Record:
         """Bring *record* as far as it goes without waiting, and give it a task unless that was the end."""
         core, parent = self._core, record.parent
+        core.admitted += 1
         core.live[record.id] = record
         if parent is not None:
             if parent.children is None:
@@ -136,21 +143,22 @@ class Door:
             Overloaded: The queue bound cannot hold all of them.
             BudgetExceeded: The budget cannot pay for all of them.
         """
-        core = self._core
-        require_room(core, len(calls), nested=parent is not None)
-        limit = None
+        needs: tuple[str, ...] = ()
         if concurrency is not None:
             family = f"batch of {concurrency}"
-            core.planner.set_family(family, concurrency)
-            limit = f"{family}:{batch.id}"
-        for index, call in enumerate(calls):
-            record = self.make(call, options, parent)
+            self._core.planner.set_family(family, concurrency)
+            needs = (f"{family}:{batch.id}",)
+        records = [self.make(call, options, parent) for call in calls]
+        for index, record in enumerate(records):
             record.batch_id = batch.id
             record.batch_index = index
-            if limit is not None:
-                record.extra_needs = (limit,)
+            if needs:
+                record.extra_needs = needs
+                record.batch_concurrency = concurrency
             if in_order:
                 record.in_order = True
+        require_room(records[0], self.plans, calls)
+        for record in records:
             batch.add(self.begin(record))
 
     async def released(self, record: Record) -> None:

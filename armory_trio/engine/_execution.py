@@ -61,6 +61,7 @@ class Core:
         "always",
         "bugs",
         "closed",
+        "closed_because",
         "due",
         "encode",
         "fallen",
@@ -70,6 +71,7 @@ class Core:
         "live",
         "log",
         "now",
+        "numbered",
         "nursery",
         "opened_at",
         "planner",
@@ -78,6 +80,7 @@ class Core:
         "spent",
         "timers",
         "toolbox",
+        "uncertain",
         "wants_room",
         "watches_kept",
     )
@@ -99,9 +102,12 @@ class Core:
         """The limits that every call needs a slot of."""
         self.wants_room = False
         """Whether every call, or every call with an owner, needs a slot of something."""
-        self.admitted = 0
+        self.admitted = self.numbered = 0
         self.spent = 0
+        self.uncertain = 0
+        """How many have ended with an unknown effect or a failed cleanup, kept or not."""
         self.closed = False
+        self.closed_because = ""
         self.fallen = False
         """Set when the whole supervisor falls: no further body may begin."""
         self.bugs: list[str] = []
@@ -171,6 +177,7 @@ class Record(Lifecycle):
     claim: Claim | None = None
     claim_held = False
     extra_needs: tuple[str, ...] = ()
+    batch_concurrency: int | None = None
     in_order = False
     turn: Latch | None = None
     waits_for: str | None = None
@@ -202,7 +209,7 @@ class Record(Lifecycle):
     cut = False
     cleanup: Cleanup = "not-required"
     cleanup_detail = ""
-    thread_left = False
+    in_thread = False
 
     # times
     started_at: float | None = None
@@ -244,6 +251,11 @@ class Record(Lifecycle):
     def over(self) -> bool:
         """Whether the body is gone and the state is final: nothing more can come."""
         return self.ended_at is not None
+
+    @property
+    def given_up(self) -> bool:
+        """Whether nobody waits for its body any more: its state is final, and it runs on in a thread."""
+        return self.in_thread and self.ended_at is None and self.state in FINAL
 
     @property
     def decided(self) -> bool:
@@ -311,7 +323,7 @@ class Record(Lifecycle):
 
     def lineage(self) -> list[Record]:
         """This execution and those that called it, from the inside out."""
-        found = [self]
+        found: list[Record] = [self]
         while (parent := found[-1].parent) is not None:
             found.append(parent)
         return found

@@ -9,6 +9,7 @@ import msgspec
 import trio
 
 from ..definitions import ToolCall, ToolResult
+from ..errors import AdmissionClosed
 from ._abort import AbortAnswer, mark_overdue, request_abort
 from ._concurrency import Latch
 from ._execution import RELEASE_AFTER, Record
@@ -159,7 +160,11 @@ class OpenStream:
         self._stream: Stream | None = None
 
     async def __aenter__(self) -> Stream:
-        self._stream = self._begin()
+        try:
+            self._stream = self._begin()
+        except AdmissionClosed:
+            await trio.lowlevel.checkpoint_if_cancelled()  # as for `Supervisor.execute`
+            raise
         return self._stream
 
     async def __aexit__(

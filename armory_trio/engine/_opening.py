@@ -17,7 +17,7 @@ from ._abort import on_due
 from ._admission import set_limits
 from ._concurrency import Latch, open_private_nursery
 from ._execution import Core, Settings
-from ._options import Budget, Limits, Retention
+from ._options import Budget, Limits, Retention, check_seconds
 from ._supervisor import Supervisor
 
 _DEFAULT_LIMITS: Final = Limits()
@@ -29,14 +29,20 @@ ErrorDetail = Literal["message", "declared"]
 """What a model is shown of an exception that the tool did not declare: type and text, or a generic line."""
 
 
-def _check_seconds(name: str, seconds: float) -> None:
-    """Refuse what is no length of time.
+def _check_kinds(*given: object) -> None:
+    for name, kind, value in zip(_KINDS, _KINDS.values(), given, strict=True):
+        if not isinstance(value, kind):
+            wanted = kind.__name__ if isinstance(kind, type) else f"{kind[0].__name__} or None"
+            raise DefinitionError("open_supervisor", name, f"is {value!r}; give a {wanted}")
 
-    Raises:
-        DefinitionError: It is negative, or not a number.
-    """
-    if not seconds >= 0:
-        raise DefinitionError("open_supervisor", name, f"is {seconds!r}; give seconds, 0 or more")
+
+_KINDS: Final[dict[str, type | tuple[type, ...]]] = {
+    "toolbox": Toolbox,
+    "limits": Limits,
+    "budget": (Budget, type(None)),
+    "retention": Retention,
+    "default_request_context": (RequestContext, type(None)),
+}
 
 
 @asynccontextmanager
@@ -74,8 +80,9 @@ async def open_supervisor(
         InternalError: A task of the engine itself failed.
         KeyboardInterrupt: It was raised in a tool, or arrived there; everything was aborted.
     """
-    _check_seconds("cleanup_timeout", cleanup_timeout)
-    _check_seconds("drain_for", drain_for)
+    _check_kinds(toolbox, limits, budget, retention, default_request_context)
+    check_seconds("open_supervisor", "cleanup_timeout", cleanup_timeout)
+    check_seconds("open_supervisor", "drain_for", drain_for)
     if error_detail not in ("message", "declared"):
         raise DefinitionError("open_supervisor", "error_detail", f"is {error_detail!r}; give message or declared")
     settings = Settings(limits, budget, retention, error_detail, cleanup_timeout, drain_for, default_request_context)
@@ -86,9 +93,11 @@ async def open_supervisor(
     supervisor = Supervisor(core)
     async with open_private_nursery() as outer:
         ending = Latch()
-        clock = await outer.start(_keep_time, core, name="armory_trio: timers")
-        core.nursery = await outer.start(_own_bodies, ending, name="armory_trio: executions")
-        watch = await outer.start(_watch_for_cancellation, supervisor, name="armory_trio: watch")
+        clock, watch = trio.CancelScope(shield=True), trio.CancelScope()
+        outer.start_soon(_keep_time, core, clock, name="armory_trio: timers")
+        with trio.CancelScope(shield=True):  # a shielded task that is started by a cancelled one would never be ours
+            core.nursery = await outer.start(_own_bodies, ending, name="armory_trio: executions")
+        outer.start_soon(_watch_for_cancellation, supervisor, watch, name="armory_trio: watch")
         try:
             yield supervisor
             await supervisor.shutdown("drain")
@@ -97,9 +106,8 @@ async def open_supervisor(
             clock.cancel("the supervisor is closed")
 
 
-async def _keep_time(core: Core, *, task_status: trio.TaskStatus[trio.CancelScope]) -> None:
-    with trio.CancelScope(shield=True) as scope:
-        task_status.started(scope)
+async def _keep_time(core: Core, scope: trio.CancelScope) -> None:
+    with scope:
         await core.timers.run()
 
 
@@ -113,10 +121,9 @@ async def _own_bodies(ending: Latch, *, task_status: trio.TaskStatus[trio.Nurser
             bodies.cancel_scope.cancel("the supervisor is closed")
 
 
-async def _watch_for_cancellation(supervisor: Supervisor, *, task_status: trio.TaskStatus[trio.CancelScope]) -> None:
+async def _watch_for_cancellation(supervisor: Supervisor, scope: trio.CancelScope) -> None:
     # A cancellation from outside reaches this task in the same turn of the scheduler as it reaches anybody else.
-    with trio.CancelScope() as scope:
-        task_status.started(scope)
+    with scope:
         try:
             await trio.sleep_forever()
         finally:

@@ -60,7 +60,7 @@ def freeze_options(given: CallOptions) -> Options:
     """Check *given* and freeze it.
 
     Raises:
-        TypeError: There is no such option.
+        TypeError: There is no such option, or its value is of the wrong kind.
         ValueError: A duration is not a positive number of seconds, or the deadline is not a number.
     """
     if not given:
@@ -71,11 +71,36 @@ def freeze_options(given: CallOptions) -> Options:
         ("idle_timeout", options.idle_timeout),
         ("human_timeout", options.human_timeout),
     ):
-        if seconds is not None and not seconds > 0:
+        if seconds is not None and not (_is_number(seconds) and seconds > 0):
             raise ValueError(f"{name}={seconds!r}: give a positive number of seconds, or None for no limit")
-    if options.deadline is not None and math.isnan(options.deadline):
-        raise ValueError("deadline=nan: give a point on trio's clock, such as trio.current_time() + 10")
+    deadline = options.deadline
+    if deadline is not None and (not _is_number(deadline) or math.isnan(deadline)):
+        raise ValueError(f"deadline={deadline!r}: give a point on trio's clock, such as trio.current_time() + 10")
+    _check_kind("owner_id", options.owner_id, str, "a string")
+    _check_kind("request_context", options.request_context, RequestContext, "a RequestContext")
+    if options.elicit is not None and not callable(options.elicit):
+        raise TypeError(f"elicit={options.elicit!r}: give an async function that answers an ElicitRequest")
     return options
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _check_kind(name: str, value: object, kind: type, wanted: str) -> None:
+    if value is not None and not isinstance(value, kind):
+        raise TypeError(f"{name}={value!r}: give {wanted}, or None")
+
+
+def check_seconds(subject: str, name: str, seconds: float) -> float:
+    """Answer *seconds*, unless it is no length of time.
+
+    Raises:
+        DefinitionError: It is negative, or not a number.
+    """
+    if not (_is_number(seconds) and seconds >= 0):
+        raise DefinitionError(subject, name, f"is {seconds!r}; give seconds, 0 or more")
+    return seconds
 
 
 class Limits(msgspec.Struct, frozen=True):

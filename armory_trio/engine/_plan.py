@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import attrs
 
-from ..definitions import Tool
+from ..definitions import Tool, ToolDefinition, ToolOptions
 
 Names = tuple[str, ...] | Callable[[Mapping[str, object]], Iterable[str]]
 
@@ -62,21 +62,33 @@ class Plan:
         return _PER_TOOL + self.id
 
 
+_ALONE: Final = frozenset(("itself",))
+"""What an exclusive tool without targets excludes: other calls of the same tool."""
+
+
+def _exclusive_targets(definition: ToolDefinition) -> frozenset[str]:
+    if definition.semantics.concurrency != "exclusive":
+        return frozenset()
+    targets = definition.effect.targets if definition.effect is not None else ()
+    return frozenset(f"target {target.kind}:{target.id}" for target in targets) or _ALONE
+
+
+def _needs(options: ToolOptions, groups: Container[str], *, own: str | None) -> tuple[str, ...]:
+    needs = [GROUP + group for group in options.groups if group in groups]
+    if own is not None:
+        needs.append(own)
+    if options.placement == "thread":
+        needs.append(THREADS)
+    return tuple(needs)
+
+
 def compile_plan(tool: Tool[..., object], *, default_timeout: float | None, groups: Container[str]) -> Plan:
     """Read *tool* once. Of the groups that it is in, only *groups* have a bound."""
     definition, options = tool.definition, tool.options
     identity = str(tool.id)
     semantics = definition.semantics
-    needs = [GROUP + group for group in options.groups if group in groups]
-    size = options.concurrency
-    targets = definition.effect.targets if definition.effect is not None else ()
-    exclusive = semantics.concurrency == "exclusive"
-    if exclusive and not targets:
-        size = 1
-    if size is not None:
-        needs.append(_PER_TOOL + identity)
-    if options.placement == "thread":
-        needs.append(THREADS)
+    targets = _exclusive_targets(definition)
+    size = 1 if targets == _ALONE else options.concurrency
     return Plan(
         tool=tool,
         name=tool.name,
@@ -90,12 +102,12 @@ def compile_plan(tool: Tool[..., object], *, default_timeout: float | None, grou
         idle_timeout=options.idle_timeout,
         grace=options.grace,
         cleanup_timeout=options.cleanup_timeout,
-        needs=tuple(needs),
+        needs=_needs(options, groups, own=None if size is None else _PER_TOOL + identity),
         size=size,
         reads=options.reads,
         writes=options.writes,
-        targets=frozenset(f"target {target.kind}:{target.id}" for target in targets) if exclusive else frozenset(),
-        touches=bool(options.reads or options.writes or exclusive),
+        targets=targets - _ALONE,
+        touches=bool(options.reads or options.writes or targets - _ALONE),
         availability=options.availability,
         read_only=definition.classification.effect_class == "read-only",
         effect_windows=definition.effect_windows,
@@ -116,9 +128,10 @@ def resources(names: Names, arguments: Mapping[str, object], owner: str | None) 
     found = names(arguments) if callable(names) else names
     if isinstance(found, str):
         raise TypeError(f"reads and writes answer a list of names, not the text {found!r}")
-    scoped = set[str]()
-    for name in found:
-        if not isinstance(name, str):
-            raise TypeError(f"reads and writes answer names, not {name!r}")
-        scoped.add(f"{owner or ''}/{name}")
-    return frozenset(scoped)
+    return frozenset(f"{owner or ''}/{_name(name)}" for name in found)
+
+
+def _name(given: object) -> str:
+    if not isinstance(given, str):
+        raise TypeError(f"reads and writes answer names, not {given!r}")
+    return given

@@ -17,21 +17,23 @@ from ..definitions import (
     Content,
     Effect,
     EffectRecord,
-    Outcome,
     TextContent,
     ToolError,
     ToolFailure,
     ToolResult,
 )
-from ..errors import ExecutionAborted
+from ..errors import ExecutionAborted, ExecutionOver
 from ._capacity import Claim
 from ._concurrency import leaves
 from ._events import ExecutionRefused, ExecutionSettled, OutcomeDecided
 from ._execution import Core, Record, Verdict, strongest
-from ._lifecycle import CLEANUP_PENDING, FINAL, Event
+from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Event
 
 _TIMEOUT_CODES: Final = frozenset(("TIMEOUT", "DEADLINE_EXCEEDED", "IDLE_TIMEOUT"))
 _ALWAYS_RETRYABLE: Final = frozenset(("OVERLOADED", "LEDGER_UNAVAILABLE"))
+_HONOURS_AN_ABORT: Final = (ExecutionAborted, ExecutionOver, trio.Cancelled)
+"""What a body raises that stops because it was asked to."""
+
 _SUCCESS: Final[Verdict] = ("success", None, None)
 _CONNECTION_ERRORS: Final = (ConnectionError, trio.BrokenResourceError)
 _TOLD_AT_MOST: Final = 8
@@ -111,10 +113,9 @@ def decide(record: Record, error: ToolError | None, value: object = None, conten
 
 
 def _with_retry(error: ToolError, effect: Effect) -> ToolError:
-    if error.code in _ALWAYS_RETRYABLE:
+    if not error.retryable or effect == "none":
         return error
-    wanted = error.retryable or error.code in _TIMEOUT_CODES or error.category == "transient"
-    return msgspec.structs.replace(error, retryable=wanted and effect == "none")
+    return msgspec.structs.replace(error, retryable=False)  # it may have taken effect, whatever else is said
 
 
 def _with_words(result: ToolResult[object]) -> ToolResult[object]:
@@ -155,7 +156,7 @@ def failed(record: Record, exc: BaseException) -> None:
     if record.abort is None:
         decide(record, error_of(exc, record))
     else:
-        if record.cleanup == "pending" and not isinstance(exc, ExecutionAborted | trio.Cancelled):
+        if record.cleanup == "pending" and not isinstance(exc, _HONOURS_AN_ABORT):
             record.cleanup = "failed"
         if record.verdict is None:
             decide(record, abort_error(record))
@@ -174,7 +175,7 @@ def abort_error(record: Record) -> ToolError:
     assert record.abort is not None
     code = record.abort_code
     if code in _TIMEOUT_CODES:
-        return ToolError("timeout", code, record.abort.reason)
+        return ToolError("timeout", code, record.abort.reason, retryable=True)
     if not record.attempts:
         code = "NOT_STARTED"
     return ToolError("cancelled", code, record.abort.reason, details={"source": record.abort.source})
@@ -241,6 +242,8 @@ def settle(record: Record, event: Event, effect: Effect, now: float) -> None:
     record.final_effect = effect
     record.settled_at = record.last_activity = now
     record.apply(event)
+    if record.state == UNKNOWN_EFFECT or record.cleanup == "failed":
+        record.core.uncertain += 1
     if record.settled is not None:
         record.settled.set()
     if record.ended_at is None and record.core.idle:
@@ -250,11 +253,11 @@ def settle(record: Record, event: Event, effect: Effect, now: float) -> None:
         record.tell(ExecutionSettled, state=record.state, outcome=record.verdict[0], effect=effect)
 
 
-def leave_behind(record: Record) -> None:
-    """Settle an execution whose body did not end in the time that it had for cleaning up."""
+def leave_behind(record: Record, event: Event) -> None:
+    """Settle an execution whose body is still there: its time for cleaning up ran out, or it gave up itself."""
     if record.state == CLEANUP_PENDING:
         record.cleanup = "unresolved"
-        settle(record, "overdue", record.effect, record.core.now())
+        settle(record, event, record.effect, record.core.now())
 
 
 def wake(core: Core, claims: Sequence[Claim]) -> None:
@@ -271,8 +274,6 @@ def wake(core: Core, claims: Sequence[Claim]) -> None:
 
 def without_wrapping(exc: BaseException) -> BaseException:
     """The exception that a person would name: the only leaf of a group that is no cancellation."""
-    if not isinstance(exc, BaseExceptionGroup):
-        return exc
     own = [leaf for leaf in leaves(exc) if not isinstance(leaf, trio.Cancelled)]
     return own[0] if len(own) == 1 else exc
 
@@ -281,7 +282,8 @@ def error_of(exc: BaseException, record: Record) -> ToolError:
     """Classify *exc* by its type; never by its words."""
     if isinstance(exc, ToolFailure):
         details = None if exc.details is None else dict(exc.details)
-        return ToolError(exc.category, exc.code, exc.message or exc.code, bool(exc.retryable), details)
+        retryable = exc.category in ("transient", "timeout") if exc.retryable is None else exc.retryable
+        return ToolError(exc.category, exc.code, exc.message or exc.code, retryable, details)
     if isinstance(exc, StrayCancelled):
         return ToolError("internal", "STRAY_CANCELLED", str(exc))
     if isinstance(exc, UnencodableResult):
@@ -290,16 +292,16 @@ def error_of(exc: BaseException, record: Record) -> ToolError:
     if record.core.settings.error_detail == "declared":
         message = f"The tool failed ({record.id}); its operator can look the reason up."
     if isinstance(exc, _CONNECTION_ERRORS):
-        return ToolError("transient", "CONNECTION_LOST", message)
+        return ToolError("transient", "CONNECTION_LOST", message, retryable=True)
     if isinstance(exc, TimeoutError | trio.TooSlowError):
-        return ToolError("transient", "TRANSIENT_ERROR", message)
+        return ToolError("transient", "TRANSIENT_ERROR", message, retryable=True)
     return ToolError("internal", "INTERNAL_ERROR", message)
 
 
 def description_of(exc: BaseException) -> str:
     """Type and text of *exc*; of all its members when it is a group."""
-    if isinstance(exc, BaseExceptionGroup):
-        members = [leaf for leaf in leaves(exc) if not isinstance(leaf, trio.Cancelled)]
+    members = [leaf for leaf in leaves(exc) if not isinstance(leaf, trio.Cancelled)]
+    if len(members) > 1:
         named = "; ".join(description_of(leaf) for leaf in members[:_TOLD_AT_MOST])
         more = f"; and {len(members) - _TOLD_AT_MOST} more" if len(members) > _TOLD_AT_MOST else ""
         return f"{len(members)} errors: {named}{more}"

@@ -13,7 +13,7 @@ import trio
 
 from ._abort import cut, request_abort
 from ._events import AdmissionWasClosed
-from ._execution import Core, Record
+from ._execution import Core
 from ._lifecycle import FINAL, UNKNOWN_EFFECT, Snapshot
 
 Mode = Literal["drain", "abort"]
@@ -48,6 +48,7 @@ class Report(msgspec.Struct, frozen=True):
         abandoned_threads: Those whose thread could not be stopped and runs on.
         unfinished: Those whose body has not ended.
         bugs: Failures of the engine itself; please report them.
+        uncertain: How many ended with an unknown effect or a failed cleanup, kept or not.
     """
 
     mode: Mode
@@ -58,13 +59,14 @@ class Report(msgspec.Struct, frozen=True):
     abandoned_threads: tuple[Snapshot, ...]
     unfinished: tuple[Snapshot, ...]
     bugs: tuple[str, ...]
+    uncertain: int
 
     @property
     def exit_code(self) -> int:
         """0 when all is well, 3 when something is uncertain, 4 when something was left running."""
         if self.unfinished or self.abandoned_threads:
             return EXIT_UNFINISHED
-        if self.unknown_effects or self.cleanup_failures or self.bugs:
+        if self.uncertain or self.bugs:
             return EXIT_UNCERTAIN
         return EXIT_CLEAN
 
@@ -78,6 +80,9 @@ class Report(msgspec.Struct, frozen=True):
             ("cleanup not completed", self.cleanup_failures),
         ):
             told += [f"{title}: {member.execution_id} {member.tool_name} ({member.state})" for member in members]
+        shown = {member.execution_id for member in (*self.unknown_effects, *self.cleanup_failures)}
+        if self.uncertain > len(shown):
+            told.append(f"and {self.uncertain - len(shown)} uncertain ones that are no longer kept")
         return told + [f"engine bug: {bug}" for bug in self.bugs]
 
 
@@ -86,7 +91,7 @@ def make_report(core: Core, mode: Mode) -> Report:
     kept = [record.snapshot() for record in core.kept]
     live = list(core.live.values())
     left = [record.snapshot() for record in live]
-    threads = tuple(record.snapshot() for record in live if record.thread_left)
+    threads = tuple(record.snapshot() for record in live if record.given_up)
     unknown = [shot for shot in (*kept, *left) if shot.state == UNKNOWN_EFFECT]
     return Report(
         mode=mode,
@@ -97,6 +102,7 @@ def make_report(core: Core, mode: Mode) -> Report:
         abandoned_threads=threads,
         unfinished=tuple(left),
         bugs=tuple(core.bugs),
+        uncertain=core.uncertain,
     )
 
 
@@ -105,6 +111,7 @@ def close_admission(core: Core, reason: str) -> None:
     if core.closed:
         return
     core.closed = True
+    core.closed_because = reason
     if core.feed.readers:
         core.feed.send(AdmissionWasClosed(sequence=core.feed.next(), at=core.now(), reason=reason))
     for record in core.live.values():
@@ -143,19 +150,15 @@ async def wait_all_settled(core: Core) -> None:
 async def wait_for_bodies(core: Core) -> None:
     """Return when no body is left but in threads that nobody can stop; name every ten seconds what is waited for."""
     named_at = core.now() + _NAMED_EVERY
-    while any(not _given_up(record) for record in core.live.values()):
+    while any(not record.given_up for record in core.live.values()):
         with trio.CancelScope(deadline=named_at) as scope:
             await core.stirred()
         if scope.cancelled_caught:
             named_at += _NAMED_EVERY
-            held = [record for record in core.live.values() if not _given_up(record)]
+            held = [record for record in core.live.values() if not record.given_up]
             names = ", ".join(f"{record.id} ({record.name}: {record.state})" for record in held[:_NAMED_AT_MOST])
             more = f" and {len(held) - _NAMED_AT_MOST} more" if len(held) > _NAMED_AT_MOST else ""
             _log.warning("the supervisor cannot be left before these end: %s%s", names, more)
-
-
-def _given_up(record: Record) -> bool:
-    return record.thread_left and record.state in FINAL
 
 
 class Inspectable(Protocol):

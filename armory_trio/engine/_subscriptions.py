@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Final, Generic, Protocol, TypeVar
 
 import attrs
+import msgspec
 import trio
 
 from ._concurrency import Signal
@@ -24,12 +25,8 @@ _FORGOTTEN_KEPT: Final = 4096
 """Forgotten executions are looked at by each reader at its next step, or all at once when there are so many."""
 
 
-class Published(Protocol):
-    """A record, as far as watchers need it."""
-
-    number: int
-    published: int
-    """The place of its last publication in the log; 0 for none."""
+class Named(Protocol):
+    """An execution, as far as choosing it needs it."""
 
     @property
     def id(self) -> str: ...
@@ -37,6 +34,15 @@ class Published(Protocol):
     def name(self) -> str: ...
     @property
     def owner(self) -> str | None: ...
+
+
+class Published(Named, Protocol):
+    """A record, as far as watchers need it."""
+
+    number: int
+    published: int
+    """The place of its last publication in the log; 0 for none."""
+
     @property
     def revision(self) -> int: ...
     @property
@@ -52,12 +58,21 @@ class Selection:
     execution_id: str | None = None
     tool_name: str | None = None
 
-    def __call__(self, record: Published) -> bool:
+    def __call__(self, record: Named) -> bool:
         return (
             (self.owner_id is None or record.owner == self.owner_id)
             and (self.execution_id is None or record.id == self.execution_id)
             and (self.tool_name is None or record.name == self.tool_name)
         )
+
+
+class Forgotten(msgspec.Struct, frozen=True, gc=False):
+    """An execution that is no longer kept; ``place`` is that of its last publication."""
+
+    place: int
+    id: str
+    name: str
+    owner: str | None
 
 
 @attrs.frozen
@@ -91,7 +106,7 @@ class Publications:
         self._stale = 0
         self._entries: list[Published] = []
         self._places: list[int] = []
-        self._forgotten: list[tuple[int, Published]] = []
+        self._forgotten: list[Forgotten] = []
         self._readers: dict[Updates, None] = {}
 
     def publish(self, record: Published) -> None:
@@ -111,14 +126,14 @@ class Publications:
     def forget(self, record: Published) -> None:
         """Drop *record*, which is no longer kept. Only called while `active`."""
         if record.published > self._base:
-            self._forgotten.append((record.published, record))
+            self._forgotten.append(Forgotten(record.published, record.id, record.name, record.owner))
             self._stale += 1
             record.published = 0
         if len(self._forgotten) >= _FORGOTTEN_KEPT:
             group = ForgottenGroup(
-                owners=Counter(record.owner for _, record in self._forgotten),
-                ids={record.id for _, record in self._forgotten},
-                first=min(place for place, _ in self._forgotten),
+                owners=Counter(gone.owner for gone in self._forgotten),
+                ids={gone.id for gone in self._forgotten},
+                first=min(gone.place for gone in self._forgotten),
             )
             for reader in self._readers:
                 reader.count_forgotten(group)
@@ -149,8 +164,8 @@ class Publications:
             self._places.clear()
             self._forgotten.clear()
 
-    def forgotten_since(self, index: int) -> list[tuple[int, Published]]:
-        """The forgotten executions from *index* on, with the places of their last publications."""
+    def forgotten_since(self, index: int) -> list[Forgotten]:
+        """The forgotten executions from *index* on."""
         return self._forgotten[index:]
 
     def next_after(self, place: int) -> tuple[int, Published] | None:
@@ -173,7 +188,8 @@ class Updates:
     every 64 steps.
 
     Args:
-        missed: How many revisions were overtaken before this watcher came to them.
+        missed: How many revisions were overtaken before this watcher came to them. Of an execution that was there
+            before the watcher was, only what comes after its first snapshot counts.
         forgotten: How many executions were forgotten before this watcher saw their last revision.
     """
 
@@ -197,8 +213,8 @@ class Updates:
         """The next change. Cancelled: nothing is lost, the next step yields it."""
         self._stride += 1
         if self._stride >= _STRIDE:
-            await trio.lowlevel.checkpoint()
             self._stride = 0
+            await trio.lowlevel.checkpoint()
         while True:
             snapshot = self._step()
             if snapshot is not None:
@@ -241,20 +257,18 @@ class Updates:
         self._forgotten_index = 0
 
     def _look_at_forgotten(self) -> None:
-        for place, record in self._log.forgotten_since(self._forgotten_index):
+        for gone in self._log.forgotten_since(self._forgotten_index):
             self._forgotten_index += 1
-            self._seen.pop(record.id, None)
-            if place > self._place and self._selection(record) and not self._is_past(record, place):
+            self._seen.pop(gone.id, None)
+            if gone.place > max(self._place, self._joined_at) and self._selection(gone):
                 self.forgotten += 1
-
-    def _is_past(self, record: Published, place: int) -> bool:
-        return place <= self._joined_at and record.over
 
     def _step(self) -> Snapshot | None:
         self._look_at_forgotten()
         while (found := self._log.next_after(self._place)) is not None:
             self._place, record = found
-            if self._selection(record) and not self._is_past(record, self._place):
+            was_past = record.over and self._place <= self._joined_at
+            if self._selection(record) and not was_past:
                 return self._show(record)
         return None
 
@@ -294,8 +308,8 @@ class EventReader(Generic[E_co]):
         """The next event. Cancelled: nothing is lost."""
         self._stride += 1
         if self._stride >= _STRIDE:
-            await trio.lowlevel.checkpoint()
             self._stride = 0
+            await trio.lowlevel.checkpoint()
         while not self._queue:
             self._stride = 0
             await self._signal.wait()

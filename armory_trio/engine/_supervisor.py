@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeVar, Unpack, cast
+from typing import Literal, Unpack, cast
 
 import trio
+from typing_extensions import TypeVar
 
 from ..definitions import Tool, ToolCall, ToolResult
-from ..errors import ShutdownFromInside
+from ..errors import AdmissionClosed, ShutdownFromInside
 from ..toolbox import Toolbox
 from ._abort import AbortAnswer, request_abort
 from ._actor import CURRENT
@@ -20,7 +21,7 @@ from ._events import Happening
 from ._execution import Core
 from ._handle import Execution, OpenStream, Stream
 from ._lifecycle import AbortSource
-from ._options import NO_OPTIONS, CallOptions, freeze_options
+from ._options import NO_OPTIONS, CallOptions, check_seconds, freeze_options
 from ._shutdown import (
     Mode,
     Report,
@@ -35,7 +36,7 @@ from ._streams import ChunkBuffer
 from ._subscriptions import EventReader, Subscription
 from ._views import Executions
 
-H = TypeVar("H", bound=Happening)
+H = TypeVar("H", bound=Happening, default=Happening)
 R = TypeVar("R")
 
 
@@ -98,7 +99,13 @@ class Supervisor:
             TypeError, ValueError: An option is wrong; see `CallOptions`.
             ExecutionOver: It was called by a tool whose own outcome is decided.
         """
-        record = self._door.open(call, freeze_options(options), self._door.caller())
+        frozen = freeze_options(options)
+        try:
+            caller = self._door.caller()
+        except AdmissionClosed:
+            await trio.lowlevel.checkpoint_if_cancelled()  # what closed the door may have cancelled its caller, too
+            raise
+        record = self._door.open(call, frozen, caller)
         await self._door.released(record)
         return record.take()
 
@@ -171,7 +178,11 @@ class Supervisor:
         """
         check_batch(mode, concurrency, on_error)
         frozen = freeze_options(options)
-        parent = self._door.caller()
+        try:
+            parent = self._door.caller()
+        except AdmissionClosed:
+            await trio.lowlevel.checkpoint_if_cancelled()  # as for one call
+            raise
         if not calls:
             await trio.lowlevel.checkpoint()
             return []
@@ -239,7 +250,12 @@ class Supervisor:
         close_admission(self._core, reason)
 
     async def wait_idle(self) -> None:
-        """Return when no execution is live. Cancelled: nothing has changed."""
+        """Return when no execution is live. Cancelled: nothing has changed.
+
+        Raises:
+            ShutdownFromInside: A running tool called it; it would wait for itself.
+        """
+        self._must_be_outside()
         await wait_idle(self._core)
 
     async def shutdown(self, mode: Mode = "drain", *, drain_for: float | None = None) -> Report:
@@ -254,18 +270,17 @@ class Supervisor:
 
         Raises:
             ShutdownFromInside: A running tool called it; it would wait for itself.
+            DefinitionError: *drain_for* is no length of time.
         """
         if mode not in ("drain", "abort"):
             raise ValueError(f"mode={mode!r}: give 'drain' or 'abort'")
-        inside = CURRENT.get()
-        if inside is not None and inside.core is self._core and not inside.over:
-            raise ShutdownFromInside(f"{inside.name!r} ({inside.id}) runs in the supervisor that it wants to end")
+        self._must_be_outside()
         core = self._core
+        seconds = core.settings.drain_for if drain_for is None else check_seconds("shutdown", "drain_for", drain_for)
         close_admission(core, f"the supervisor was asked to {mode}")
         if mode == "drain":
-            seconds = core.settings.drain_for if drain_for is None else drain_for
             with trio.move_on_after(seconds) as scope:
-                await wait_idle(core)
+                await wait_all_settled(core)
             if scope.cancelled_caught:
                 self._abort_all(f"the drain took longer than {seconds:g} s")
         else:
@@ -273,17 +288,24 @@ class Supervisor:
         await wait_all_settled(core)
         return self._report_now()
 
+    def _must_be_outside(self) -> None:
+        inside = CURRENT.get()
+        if inside is not None and inside.core is self._core and not inside.over:
+            raise ShutdownFromInside(
+                f"{inside.name!r} ({inside.id}) runs in the supervisor whose end it would wait for"
+            )
+
     def _abort_all(self, reason: str, *, source: Literal["shutdown", "supervisor"] = "shutdown") -> None:
         self._mode = "abort"
         abort_everything(self._core, reason, source=source)
 
     def _report_now(self) -> Report:
-        self._report = make_report(self._core, self._mode)
+        self._report = make_report(self._core, "abort" if self._core.fallen else self._mode)
         return self._report
 
     def fall(self, reason: str) -> None:
         """Abort everything: the block is left by an exception, or cancelled from outside. For `open_supervisor`."""
-        if self._core.live:
+        if any(not record.given_up for record in self._core.live.values()):
             self._abort_all(reason, source="supervisor")
         close_admission(self._core, reason)
 

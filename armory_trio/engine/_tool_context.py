@@ -111,7 +111,7 @@ class _Actions:
         record.cleanup = status
         record.cleanup_detail = detail
         if status == "unresolved" and record.state == CLEANUP_PENDING:
-            leave_behind(record)
+            leave_behind(record, "unresolved")
 
     def open_window(self, window: _Window, label: str, target: str | None) -> None:
         record = self.record
@@ -365,12 +365,10 @@ class InlineContext(_Common, BlockingContext):
     def wait_abort_requested(self) -> None:
         self._cannot_block("wait_abort_requested")
 
-    def call(self, name: str, arguments: Mapping[str, object] | None = None) -> ToolResult[object]:
+    def call(self, *_: object, **__: object) -> ToolResult[object]:
         self._cannot_block("call")
 
-    def elicit(
-        self, message: str, *, schema: Mapping[str, object] | None = None, url: str | None = None
-    ) -> ElicitAnswer:
+    def elicit(self, *_: object, **__: object) -> ElicitAnswer:
         self._cannot_block("elicit")
 
     def _cannot_block(self, member: str) -> NoReturn:

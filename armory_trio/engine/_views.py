@@ -61,7 +61,7 @@ class Watching:
         self._updates = Updates(core.log, selection)
 
     async def __aenter__(self) -> Updates:
-        self._updates.join(list(self._core.live.values()), self._core.admitted)
+        self._updates.join(list(self._core.live.values()), self._core.numbered)
         return self._updates
 
     async def __aexit__(self, *exc_info: object) -> None:

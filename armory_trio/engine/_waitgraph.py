@@ -14,9 +14,42 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, TypeAlias
 
-from ._claims import HELD, PARKED, QUEUED, Claim, CycleEdge, Limit, Line, Resource
+import msgspec
+
+from ._claims import HELD, PARKED, QUEUED, Claim, Limit, Line
+from ._loans import tokens_above
+from ._resources import Resource
 
 Node: TypeAlias = Claim | Line
+WaitKind: TypeAlias = Literal["capacity", "resource", "call", "joined"]
+
+
+class CycleEdge(msgspec.Struct, frozen=True):
+    """One step of a cycle.
+
+    Args:
+        waiter: The label of the execution that waits.
+        kind: ``capacity`` or ``resource`` (it needs *name*, which *holder* has), ``call`` (it waits for the nested
+            call *holder*), or ``joined`` (it waits for the result of *holder*).
+        name: The limit or resource; empty otherwise.
+        holder: The label of the execution that it waits for.
+    """
+
+    waiter: str
+    kind: WaitKind
+    name: str
+    holder: str
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "capacity":
+                return f"{self.waiter} needs a slot of {self.name}, which {self.holder} holds"
+            case "resource":
+                return f"{self.waiter} needs {self.name}, which {self.holder} holds"
+            case "call":
+                return f"{self.waiter} waits for its nested call {self.holder}"
+            case "joined":
+                return f"{self.waiter} waits for the result of {self.holder}"
 
 
 def node_of(claim: Claim) -> Node:
@@ -48,7 +81,7 @@ class Requirement:
     def __init__(
         self,
         node: Node,
-        kind: Literal["capacity", "resource", "call", "joined"],
+        kind: WaitKind,
         nodes: list[Node],
         *,
         name: str = "",
@@ -56,7 +89,7 @@ class Requirement:
         soft: bool = False,
     ) -> None:
         self.node = node
-        self.kind: Literal["capacity", "resource", "call", "joined"] = kind
+        self.kind: WaitKind = kind
         self.nodes = nodes
         self.name = name
         self.missing = missing
@@ -100,7 +133,7 @@ class WaitGraph:
                         todo.append(other)
 
     def _reduce(self) -> None:
-        unmet = {node: len(found) for node, found in self._requirements.items()}
+        unmet = {node: sum(1 for each in found if each.missing > 0) for node, found in self._requirements.items()}
         ready = [node for node, count in unmet.items() if not count]
         while ready:
             node = ready.pop()
@@ -124,7 +157,8 @@ class WaitGraph:
             return iter(())
         if kin.leader is not None:
             return iter((Requirement(node, "joined", [node_of(kin.leader)]),))
-        return iter([Requirement(node, "call", [below]) for below in (*kin.lines, *kin.parked)])
+        below: list[Node] = [*kin.lines, *kin.parked]
+        return iter([Requirement(node, "call", [each]) for each in below])
 
     def _turn(self, claim: Claim) -> Iterator[Requirement]:
         for name, write in claim.uses:
@@ -149,7 +183,7 @@ class WaitGraph:
                 borrowers = [borrower for _, borrower in tokens if borrower is not None]
                 yield Requirement(node, "capacity", [*owners, *borrowers], name=name)
             reserver = limit.reserver
-            if self._soft and not urgent and free < 2 and reserver is not None and reserver is not line:
+            if self._soft and not urgent and reserver is not None and reserver is not line:
                 open_tokens = [token for token in tokens if not reserver.head.is_below(token[0])]
                 if not _comes_back(open_tokens):
                     again = [borrower for _, borrower in open_tokens if borrower is not None]
@@ -213,17 +247,6 @@ class WaitGraph:
                     seen |= fresh
                     todo.extend(fresh)
         return start in seen
-
-
-def tokens_above(claim: Claim, name: str) -> list[tuple[Claim, Claim | None]]:
-    """The slots of limit *name* that ancestors of *claim* could lend to it, each with who has borrowed it now."""
-    tokens: list[tuple[Claim, Claim | None]] = []
-    for above in claim.ancestors():
-        if above.standing is HELD and name in above.needs:
-            borrower = above.lent.get(name) if above.lent is not None else None
-            if borrower is None or not claim.is_below(borrower):
-                tokens.append((above, borrower))
-    return tokens
 
 
 def _comes_back(tokens: list[tuple[Claim, Claim | None]]) -> bool:

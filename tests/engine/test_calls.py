@@ -35,6 +35,7 @@ from armory_trio import (
     open_supervisor,
     tool,
 )
+from armory_trio.definitions import TargetMapping
 from tests.engine.tools import add, relay, sleep, stubborn, watch
 from tests.requirements import requirement
 
@@ -94,7 +95,7 @@ async def test_a_fail_fast_batch_says_of_each_call_whether_it_had_started(autoju
 
     async with open_supervisor(Toolbox([work]), limits=Limits(concurrent=6)) as supervisor:
         calls = [ToolCall("work", {"n": n}) for n in range(27)]
-        with pytest.raises(BatchError, match="call 5 .*file missing") as caught:
+        with pytest.raises(BatchError, match=r"call 5 .*file missing") as caught:
             await supervisor.execute_batch(calls, on_error="fail_fast")
         assert supervisor.active == 0
 
@@ -181,8 +182,8 @@ async def test_results_come_in_call_order_and_events_in_order_of_completion(auto
             async with supervisor.events(ExecutionSettled) as events:
                 task_status.started()
                 async for event in events:
-                    if isinstance(event, ExecutionSettled):
-                        settled.append(event.call_id)
+                    assert isinstance(event, ExecutionSettled)
+                    settled.append(event.call_id)
 
         async with trio.open_nursery() as nursery:
             await nursery.start(listen)
@@ -441,19 +442,19 @@ async def test_a_limit_for_a_group_that_no_tool_is_in_is_refused() -> None:
 @requirement("engine.concurrency")
 async def test_an_exclusive_tool_runs_alone_among_those_with_its_target(autojump_clock: trio.abc.Clock) -> None:
     crowd = Crowd()
-    target = {"kind": "service", "id": "ledger"}
-    other = {"kind": "service", "id": "mail"}
+    target: TargetMapping = {"kind": "service", "id": "ledger"}
+    other: TargetMapping = {"kind": "service", "id": "mail"}
     exclusive = Semantics(concurrency="exclusive")
 
-    @tool(semantics=exclusive, effect={"class": "external-write", "targets": [target]})  # type: ignore[list-item]
+    @tool(semantics=exclusive, effect={"class": "external-write", "targets": [target]})
     async def book() -> None:
         await crowd.stay(1, "ledger", "all")
 
-    @tool(semantics=exclusive, effect={"class": "reversible", "targets": [other, target]})  # type: ignore[list-item]
+    @tool(semantics=exclusive, effect={"class": "reversible", "targets": [other, target]})
     async def notify() -> None:
         await crowd.stay(1, "ledger", "mail", "all")
 
-    @tool(semantics=exclusive, effect={"class": "external-write", "targets": [other]})  # type: ignore[list-item]
+    @tool(semantics=exclusive, effect={"class": "external-write", "targets": [other]})
     async def mail() -> None:
         await crowd.stay(1, "mail", "all")
 
@@ -741,11 +742,13 @@ async def test_a_question_nobody_can_be_asked_and_an_answer_that_does_not_fit_ar
 
 @requirement("engine.nested")
 async def test_what_is_nested_is_announced_with_its_parent() -> None:
-    async with open_supervisor(Toolbox([relay, watch])) as supervisor:
-        async with supervisor.events(ExecutionAdmitted) as events:
-            await supervisor.execute(ToolCall("relay", {"name": "watch", "seconds": 0}))
-            first = await events.__anext__()
-            second = await events.__anext__()
+    async with (
+        open_supervisor(Toolbox([relay, watch])) as supervisor,
+        supervisor.events(ExecutionAdmitted) as events,
+    ):
+        await supervisor.execute(ToolCall("relay", {"name": "watch", "seconds": 0}))
+        first = await events.__anext__()
+        second = await events.__anext__()
 
     assert isinstance(first, ExecutionAdmitted) and isinstance(second, ExecutionAdmitted)
     assert (first.parent_id, second.parent_id) == (None, first.execution_id)

@@ -15,9 +15,11 @@ from armory_trio import (
     CallDefect,
     Category,
     DefinitionError,
+    Execution,
     ExecutionOver,
     Limits,
     Semantics,
+    Supervisor,
     Toolbox,
     ToolCall,
     ToolContext,
@@ -345,7 +347,7 @@ async def test_whatever_form_of_awaitable_a_tool_answers_the_model_gets_its_valu
     def answers_awaitable(n: int) -> Awaitable[int]:
         return double(n)
 
-    answer: Callable[[int], Awaitable[int]] = lambda n: double(n)  # noqa: E731  # the form under test
+    answer: Callable[[int], Awaitable[int]] = lambda n: double(n)  # noqa: E731, PLW0108  # the form under test
     answer.__annotations__ = {"n": int}
     functions: dict[str, Callable[..., Awaitable[int]]] = {
         "partial": functools.partial(double, 21),
@@ -401,9 +403,7 @@ async def test_a_budget_of_time_refuses_what_comes_later(autojump_clock: trio.ab
 @requirement("engine.availability")
 @pytest.mark.parametrize(("answer", "runs"), [(True, True), (False, False), ("yes", False), (ValueError(), False)])
 @pytest.mark.parametrize("form", ["plain", "awaited"])
-async def test_a_tool_runs_only_where_its_hook_says_that_it_is_available(
-    answer: object, runs: bool, form: str
-) -> None:
+async def test_a_tool_runs_only_where_its_hook_says_that_it_is_available(answer: object, runs: bool, form: str) -> None:
     def say() -> bool:
         if isinstance(answer, Exception):
             raise answer
@@ -438,19 +438,24 @@ async def test_from_the_decision_on_a_context_starts_nothing_new(autojump_clock:
                 await linger(ctx, seen)
 
     async def linger(ctx: ToolContext, seen: dict[str, type[BaseException] | str]) -> None:
-        for name, action in {
+        actions: dict[str, Callable[[], object]] = {
             "effect": lambda: ctx.effect("x"),
             "waiting": lambda: ctx.waiting("x"),
             "emit": lambda: ctx.emit("x"),
             "progress": lambda: ctx.progress(1),
             "log": lambda: ctx.log("info", "x"),
-        }.items():
+        }
+        starts: dict[str, Callable[[], Awaitable[object]]] = {
+            "call": lambda: ctx.call("watch"),
+            "elicit": lambda: ctx.elicit("?"),
+        }
+        for name, action in actions.items():
             try:
                 action()
                 seen[name] = "fine"
             except ExecutionOver as exc:
                 seen[name] = type(exc)
-        for name, start in {"call": lambda: ctx.call("watch"), "elicit": lambda: ctx.elicit("?")}.items():
+        for name, start in starts.items():
             try:
                 await start()
             except ExecutionOver as exc:
@@ -478,13 +483,17 @@ async def test_keyboard_interrupt_leaves_bare_and_aborts_everything(autojump_clo
         await trio.sleep(1)
         raise KeyboardInterrupt
 
-    other = None
-    with pytest.raises(KeyboardInterrupt):
+    seen: list[tuple[Supervisor, Execution]] = []
+
+    async def host() -> None:
         async with open_supervisor(Toolbox([interrupted, sleep])) as supervisor:
-            other = supervisor.start(ToolCall("sleep", {"seconds": 9}))
+            seen.append((supervisor, supervisor.start(ToolCall("sleep", {"seconds": 9}))))
             await supervisor.execute(ToolCall("interrupted"))
 
-    assert other is not None
+    with pytest.raises(KeyboardInterrupt):
+        await host()
+
+    [(supervisor, other)] = seen
     assert (other.snapshot.state, other.snapshot.error_code) == ("unknown-effect", "CANCELLED")
     assert supervisor.report is not None
 
@@ -610,5 +619,3 @@ async def test_two_calls_with_one_id_are_two_executions() -> None:
 
     assert [(result.call_id, result.value) for result in results] == [("x", 1), ("x", 2)]
     assert len({result.execution_id for result in results}) == 2
-
-

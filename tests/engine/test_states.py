@@ -5,16 +5,9 @@ from __future__ import annotations
 import trio
 import trio.testing
 
-from armory_trio import Limits, Snapshot, Supervisor, Toolbox, ToolCall, ToolContext, open_supervisor, tool
+from armory_trio import Limits, Toolbox, ToolCall, ToolContext, open_supervisor, tool
 from tests.engine.tools import add, count, sleep, stubborn
 from tests.requirements import requirement
-
-
-async def states_of(supervisor: Supervisor, seen: list[Snapshot], *, task_status: trio.TaskStatus[None]) -> None:
-    async with supervisor.executions.subscribe() as updates:
-        task_status.started()
-        async for snapshot in updates:
-            seen.append(snapshot)
 
 
 @requirement("engine.state-queued")
@@ -59,7 +52,7 @@ async def test_a_declared_wait_shows_and_leads_back(autojump_clock: trio.abc.Clo
 
     async with open_supervisor(Toolbox([polite])) as supervisor:
         execution = supervisor.start(ToolCall("polite"))
-        seen = []
+        seen: list[tuple[str, str | None]] = []
         for _ in range(4):
             await trio.sleep(0.5)
             seen.append((execution.snapshot.state, execution.snapshot.declared_wait))
