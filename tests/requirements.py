@@ -153,6 +153,11 @@ _DEFINITIONS: Final[Mapping[str, Requirement]] = {
         "A wrong declaration raises at definition, with the tool's name, the field and what would be right.",
         divergence="Elsewhere a concurrency of 0 or of text is ignored.",
     ),
+    "definitions.hostile": Requirement(
+        "design section 5",
+        "Whatever is given as a declaration, a function, a type or a default, what is wrong with it is a DefinitionError "
+        "that names the field, in few words and in bounded time.",
+    ),
     "definitions.tool.placement": Requirement(
         "design 5",
         "A plain function runs in a thread unless it is declared to run in the task; an async one can't be "
@@ -508,6 +513,9 @@ _CONTENT: Final[Mapping[str, Requirement]] = {
     "content.iterators-unread": Requirement(
         "field case 64", "Generators, iterators and coroutines are refused and left unread."
     ),
+    "content.endless": Requirement(
+        "design section 4", "A sequence or mapping without an end is an error after a million values, never a hang."
+    ),
     "content.cycles": Requirement(
         "field case 64", "A container that holds itself is an error that says where, in every kind of container."
     ),
@@ -552,7 +560,54 @@ _CONTENT: Final[Mapping[str, Requirement]] = {
     ),
 }
 
-_CAPACITY: Final[Mapping[str, Requirement]] = {}
+_CAPACITY: Final[Mapping[str, Requirement]] = {
+    "capacity.limits": Requirement(
+        "field case 19", "No more calls run at once than a tool, group, owner or supervisor limit allows."
+    ),
+    "capacity.all-or-nothing": Requirement(
+        "design 9", "A call gets everything that it needs at once; while it waits it holds none of it."
+    ),
+    "capacity.families": Requirement(
+        "design 9", "Each owner has slots of its own, and leaves nothing behind when it is gone."
+    ),
+    "capacity.fifo": Requirement("design 9", "Calls of one owner are served in order of admission."),
+    "capacity.round-robin": Requirement(
+        "design 9", "Owners take turns, so one with a long queue does not starve one with a short queue."
+    ),
+    "capacity.overtaking": Requirement(
+        "design 9", "Within an owner a call overtakes only calls that wait for something that it does not need."
+    ),
+    "capacity.patience": Requirement(
+        "design 9", "A call that was overtaken 16 times reserves the slots that it needs as they come free."
+    ),
+    "capacity.reservations-never-cross": Requirement("design 9", "Reservations never wait for each other."),
+    "capacity.reads-and-writes": Requirement(
+        "field case 27", "Calls that read and write the same thing run in order of admission; readers share."
+    ),
+    "capacity.lending": Requirement(
+        "design 9",
+        "What an ancestor holds is lent to one descendant at a time; running leaves never exceed a limit.",
+    ),
+    "capacity.cycle": Requirement(
+        "design 9", "A nested call that could only wait for ever is refused, and the cycle is named."
+    ),
+    "capacity.joins": Requirement("design 9", "A join counts as a wait when cycles are looked for."),
+    "capacity.nested-overtake": Requirement(
+        "design 9", "Order and reservations never hold back a nested call for a call that waits for its ancestors."
+    ),
+    "capacity.never-hangs": Requirement(
+        "design 9", "However calls nest, wait, join, end and are withdrawn, every call that waits can still start."
+    ),
+    "capacity.refusals-are-true": Requirement(
+        "design 9", "A call is refused only when no order of events could ever let it start."
+    ),
+    "capacity.withdraw": Requirement("design 9", "An aborted call leaves its queue at once."),
+    "capacity.position": Requirement("design 9", "A queued call shows its position and what it waits for."),
+    "capacity.holders": Requirement(
+        "field case 14", "A slot is held until the body really ended, and whoever holds it can be named."
+    ),
+    "capacity.cost": Requirement("design 14", "Starting the next call costs the same however many calls wait."),
+}
 
 _LIFECYCLE: Final[Mapping[str, Requirement]] = {
     "lifecycle.table": Requirement(
@@ -714,14 +769,71 @@ _EFFECTS: Final[Mapping[str, Requirement]] = {
     ),
 }
 
-_SHUTDOWN: Final[Mapping[str, Requirement]] = {}
+_SHUTDOWN: Final[Mapping[str, Requirement]] = {
+    "shutdown.admission-closed": Requirement(
+        "design 8",
+        "Once admission is closed, every door for new work raises AdmissionClosed, and an event tells it once.",
+    ),
+    "shutdown.drain": Requirement(
+        "design 8", "A drain lets queued calls, batches and nested calls that were admitted run to their end."
+    ),
+    "shutdown.drain-for": Requirement("design 8", "What is left after `drain_for` is aborted, and the report says so."),
+    "shutdown.human-waits": Requirement("design 8", "A drain withdraws questions to people, and asks no new ones."),
+    "shutdown.abort": Requirement(
+        "design 8; field case 25", "An abort stops everything at once, nested calls included."
+    ),
+    "shutdown.escalate": Requirement(
+        "design 8", "A drain can be turned into an abort, never the reverse; a second abort ends all grace."
+    ),
+    "shutdown.wrong-options": Requirement("design 8", "A shutdown that makes no sense is refused and changes nothing."),
+    "shutdown.cancelled": Requirement(
+        "design 8", "A cancelled shutdown leaves admission closed; a drain's work runs on, an abort goes on."
+    ),
+    "shutdown.checkpoints": Requirement("design 8", "A shutdown is a checkpoint, and may be repeated."),
+    "shutdown.leaving": Requirement(
+        "design 8; field cases 1, 3",
+        "Left normally a supervisor drains; by an exception or a cancellation it aborts. Nothing runs on, and its "
+        "report is set.",
+    ),
+    "shutdown.bare-exception": Requirement(
+        "design 8", "The exception of the block leaves as it is, never in a group and with nothing added."
+    ),
+    "shutdown.keyboard-interrupt": Requirement(
+        "design 7", "A KeyboardInterrupt in a tool leaves the supervisor bare and aborts everything."
+    ),
+    "shutdown.holds-exit": Requirement(
+        "design 8", "A tool that shields itself holds the exit, and the log names it every 10 s."
+    ),
+    "shutdown.report": Requirement(
+        "design 8", "A report tells what became of everything, in words and as an exit code."
+    ),
+    "shutdown.cancel-and-wait": Requirement(
+        "field case 9", "One can cancel an execution and wait; how it ended is told apart from a failure."
+    ),
+    "shutdown.signals": Requirement(
+        "design 8", "The first signal drains and says so, the second aborts; cancelled, the signals are given back."
+    ),
+    "shutdown.signals-to-a-process": Requirement(
+        "design 8; field case 10",
+        "A service finishes its work on the first signal, aborts on the second, and exits with a list on the third.",
+    ),
+    "shutdown.report-forgets-nothing": Requirement(
+        "design 8", "The report counts every unknown effect and failed cleanup, kept or not."
+    ),
+    "shutdown.given-up": Requirement("design 8", "A body that was given up holds up no drain."),
+    "shutdown.closed-says-why": Requirement("design 8", "A closed supervisor refuses every door, and says why."),
+    "shutdown.from-inside": Requirement(
+        "design 8", "A tool that would wait for its own supervisor to end gets an error instead of a deadlock."
+    ),
+}
 
 _STREAMS: Final[Mapping[str, Requirement]] = {
     "streams.collected": Requirement(
         "design 10; field case 30", "Without a reader the chunks are collected; the list of them is the value."
     ),
     "streams.reducer": Requirement(
-        "design 10", "A declared reducer makes the value of the chunks; one that fails is an error after a completed effect."
+        "design 10",
+        "A declared reducer makes the value of the chunks; one that fails is an error after a completed effect.",
     ),
     "streams.checkpoints": Requirement(
         "design 10", "Neither a driver nor a reader handles more than 64 chunks without letting others run."
@@ -792,7 +904,8 @@ _STREAMS: Final[Mapping[str, Requirement]] = {
     "threads.slot-held": Requirement("design 8", "A thread that runs on holds its slot until it really ends."),
     "threads.late-end": Requirement("design 6, 8", "The late end of a thread that was given up is recorded."),
     "threads.check": Requirement(
-        "design 5, 8", "`ctx.check()` and trio's own check raise in a thread once it was stopped; what it does then is told."
+        "design 5, 8",
+        "`ctx.check()` and trio's own check raise in a thread once it was stopped; what it does then is told.",
     ),
     "threads.grace": Requirement("design 8", "A thread has its grace, and may finish within it."),
     "threads.never-cancelled": Requirement(
@@ -817,7 +930,66 @@ _STREAMS: Final[Mapping[str, Requirement]] = {
     ),
 }
 
-_WATCHING: Final[Mapping[str, Requirement]] = {}
+_WATCHING: Final[Mapping[str, Requirement]] = {
+    "watching.snapshot-facts": Requirement(
+        "design 6", "A snapshot shows who called what, when, where, and how far it is."
+    ),
+    "watching.snapshot-immutable": Requirement("design 6", "A snapshot never changes."),
+    "watching.snapshot-discreet": Requirement(
+        "design 6",
+        "A snapshot holds no arguments, results, credentials or authority.",
+        divergence="Snapshots elsewhere carry the result; ours can be shown to anybody who may see that the call exists.",
+    ),
+    "watching.progress": Requirement("design 6", "Progress shows in the snapshot and is a revision of its own."),
+    "watching.declared-waits": Requirement("design 6", "Of several declared waits one that is still open is shown."),
+    "watching.inspect": Requirement(
+        "design 6", "`inspect` and `locate` show the newest snapshots, of the executions that were asked for, in order."
+    ),
+    "watching.inspect-privileged": Requirement("design 6", "Only the privileged looks show arguments."),
+    "watching.retention": Requirement(
+        "design 6", "Ended executions are kept up to a count and an age; a handle keeps its own."
+    ),
+    "watching.begins-with-live": Requirement(
+        "design 6", "A subscription begins with everything that is live, and with nothing that is over."
+    ),
+    "watching.newest-only": Requirement(
+        "design 6",
+        "Each step shows the newest snapshot of the next changed execution; `missed` says what was overtaken.",
+    ),
+    "watching.selection": Requirement("design 6", "A subscription shows only the executions that it selected."),
+    "watching.many": Requirement("design 6", "Any number of subscribers follow at their own paces."),
+    "watching.last-revision": Requirement(
+        "design 6", "A subscriber sees the last revision of every execution that it selected, unless it was forgotten."
+    ),
+    "watching.strictly-growing": Requirement("design 6", "The revisions of one execution grow strictly."),
+    "watching.counters": Requirement("design 6", "`missed` and `forgotten` count exactly what was not shown."),
+    "watching.stalled-costs-nothing": Requirement(
+        "design 6", "A stalled subscriber holds nothing up, and keeps nothing alive that is over and forgotten."
+    ),
+    "watching.checkpoints": Requirement(
+        "design 6",
+        "A step is a checkpoint when it has caught up, or every 64 steps; whatever else waits is always one.",
+    ),
+    "watching.cancelled-step": Requirement("design 6", "A cancelled wait or step loses nothing and changes nothing."),
+    "watching.events": Requirement(
+        "design 6", "Typed events come in the order in which things happened, in one numbering."
+    ),
+    "watching.owner": Requirement(
+        "design 6", "Every event of a call carries its owner, absent when neither the call nor its context names one."
+    ),
+    "watching.payloads": Requirement(
+        "design 6", "Chunks, checkpoints and data go only to readers who ask for payloads."
+    ),
+    "watching.lagged": Requirement(
+        "design 6", "A reader that falls behind loses the oldest events, and is told where and how many."
+    ),
+    "watching.revision-rule": Requirement(
+        "design 6", "When an event is delivered, a look shows at least the revision that it names."
+    ),
+    "watching.exactly-once": Requirement(
+        "design 6", "OutcomeDecided and ExecutionSettled come exactly once for each execution, in this order."
+    ),
+}
 
 _PROVIDERS: Final[Mapping[str, Requirement]] = {
     "providers.shapes": Requirement(
@@ -899,6 +1071,10 @@ _PROVIDERS: Final[Mapping[str, Requirement]] = {
     ),
     "providers.any-json": Requirement(
         "design section 15", "Any JSON given to any parser is a turn or a MessageError, and every turn can be answered."
+    ),
+    "providers.foreign-form": Requirement(
+        "design section 13",
+        "A message that has calls in the form of another provider only is refused: it never counts as one without calls.",
     ),
     "providers.detection": Requirement(
         "design section 13", "Whose message one is can be told by its shape; a shape that fits several is None."
@@ -1131,7 +1307,9 @@ _CLI: Final[Mapping[str, Requirement]] = {
         "field cases 48 and 55",
         "Every unusable input gets one line that says where and what would be right, and code 2; nothing of it runs.",
     ),
-    "cli.input.size": Requirement("field case 48", "A line or document over the bound is refused before it is read whole."),
+    "cli.input.size": Requirement(
+        "field case 48", "A line or document over the bound is refused before it is read whole."
+    ),
     "cli.debug": Requirement("design section 13", "Tracebacks of bad input are shown only when they are asked for."),
     "cli.stderr.plain": Requirement(
         "field case 101", "Nothing from input or tools can steer the terminal through a line on stderr."
@@ -1143,8 +1321,12 @@ _CLI: Final[Mapping[str, Requirement]] = {
         "design section 13",
         "Tools are named as module:attribute: a Toolbox, a tool, a list, or a function that makes one; several combine.",
     ),
-    "cli.tools.bad": Requirement("design section 5", "Tools that cannot be loaded get one line with the reason and place."),
-    "cli.tools.listed": Requirement("design section 13", "The tools of a toolbox are listed for people and for programs."),
+    "cli.tools.bad": Requirement(
+        "design section 5", "Tools that cannot be loaded get one line with the reason and place."
+    ),
+    "cli.tools.listed": Requirement(
+        "design section 13", "The tools of a toolbox are listed for people and for programs."
+    ),
     "cli.help": Requirement("design section 13", "The command explains itself: help, examples, exit codes, version."),
     "cli.usage": Requirement("design section 13", "Wrong usage gets one line and code 2."),
     "cli.extra": Requirement("design section 4", "Without its extra the command says which one to install."),
@@ -1152,7 +1334,9 @@ _CLI: Final[Mapping[str, Requirement]] = {
         "field case 10",
         "The first SIGINT or SIGTERM drains by default and says so; work that finishes in time succeeds.",
     ),
-    "cli.signal.abort": Requirement("design section 8", "The second signal aborts, however quickly it follows the first."),
+    "cli.signal.abort": Requirement(
+        "design section 8", "The second signal aborts, however quickly it follows the first."
+    ),
     "cli.signal.at-once": Requirement(
         "design section 8", "The third signal exits at once with a list, even while a tool blocks the event loop."
     ),
@@ -1183,7 +1367,22 @@ _CLI: Final[Mapping[str, Requirement]] = {
     "cli.stdout.any-locale": Requirement(
         "field case 101", "Standard output is valid JSON Lines, the same bytes in any locale, lone surrogates included."
     ),
-    "cli.streams.non-blocking": Requirement("field case 101", "Pipes that somebody made non-blocking are read and written."),
+    "cli.streams.non-blocking": Requirement(
+        "field case 101", "Pipes that somebody made non-blocking are read and written."
+    ),
+    "cli.live.shows": Requirement(
+        "design section 13",
+        "The live view shows what runs, waits, streams and is stopped, progress, limits and the queue.",
+    ),
+    "cli.live.terminal": Requirement(
+        "design section 13",
+        "On a terminal the view is shown while calls run and wiped away afterwards; NO_COLOR is respected.",
+    ),
+    "cli.live.quiet": Requirement(
+        "design section 13",
+        "Where stderr is no terminal nothing is said while all is well, unless a view is asked for.",
+    ),
+    "cli.live.harmless": Requirement("design section 2", "A view that cannot be drawn ends; the run goes on."),
     "cli.exit.codes": Requirement(
         "design section 8", "The exit code and the last lines on stderr say what ended how, by one table."
     ),

@@ -44,10 +44,9 @@ def request_abort(record: Record, source: AbortSource, reason: str, *, code: str
         decide(record, abort_error(record))
     if grace > 0:
         record.core.timers.at(now + grace, record, "grace")
+        abort_children(record, _for_children(record.abort))
     else:
         cut(record)
-    # After its own scope: a body that waits for a child is cancelled there, rather than woken by the child's result.
-    abort_children(record, f"its caller was asked to stop: {reason}")
     return "requested"
 
 
@@ -77,19 +76,26 @@ def abort_children(record: Record, reason: str) -> None:
             request_abort(child, "parent", reason)
 
 
+def _for_children(abort: Abort) -> str:
+    return f"its caller was asked to stop: {abort.reason}"
+
+
 def cut(record: Record) -> None:
-    """End the grace of an aborted execution: release its caller and cancel its body."""
-    if record.cut or record.over:
+    """End the grace of an aborted execution: release its caller, cancel its body, and stop what it called since."""
+    abort = record.abort
+    if abort is None or record.cut or record.over:
         return
     record.cut = True
     if record.verdict is None:
         decide(record, abort_error(record))
     interruptible = record.plan is None or record.plan.interruptible
     if record.scope is not None and interruptible:
-        record.scope.cancel(record.abort.reason if record.abort is not None else None)
+        record.scope.cancel(abort.reason)
     for question in record.questions or ():
         question.cancel("the tool that asks was stopped")
     record.core.timers.at(record.core.now() + RELEASE_AFTER, record, "overdue")
+    # After its own scope: a body that waits for a child is cancelled there, rather than woken by the child's result.
+    abort_children(record, _for_children(abort))
 
 
 def on_due(record: Record, kind: Kind, at: float) -> None:

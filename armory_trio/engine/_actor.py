@@ -85,7 +85,7 @@ class Actor:
                 completed = True
         except Exception as exc:
             failure = exc
-        except BaseException as exc:
+        except BaseException as exc:  # noqa: ASYNC103  # raises again what is not the tool's own
             failure = _own_failure(record, exc)
         if body is not None and body.worker is not None and not completed and failure is None:
             completed, value, failure = await _left_thread(record, body.worker)
@@ -145,8 +145,8 @@ async def _left_thread(record: Record, worker: Worker) -> tuple[bool, object, Ba
     record.in_thread = False
     try:
         return True, ended.unwrap(), None
-    except BaseException as exc:
-        return False, None, exc
+    except BaseException as exc:  # noqa: ASYNC103  # what the thread ended with, a value by now
+        return False, None, exc  # noqa: ASYNC104  # the same
 
 
 class _Body:

@@ -76,7 +76,7 @@ class Batch:
 
     async def part(self) -> None:
         """Wait a moment for the bodies that were asked to stop."""
-        with trio.move_on_after(RELEASE_AFTER):
+        with trio.move_on_after(RELEASE_AFTER):  # noqa: ASYNC912  # nothing to wait for, nothing to cancel
             for record in self._records:
                 if not record.over:
                     await wait_settled(record)

@@ -115,6 +115,10 @@ class Claim:
             self.kin = Kin()
         return self.kin
 
+    def kind(self) -> tuple[Claim | None, tuple[str, ...], tuple[tuple[str, bool], ...], bool]:
+        """What all claims have in common that wait for the same: if the last of them goes, so do the others."""
+        return (self.parent, self.needs, self.uses, self.urgent)
+
     def has_waiting_below(self) -> bool:
         """Whether descendants of it wait."""
         kin = self.kin

@@ -14,7 +14,7 @@ from ._claims import HELD, IDLE, PARKED, QUEUED, Claim, Limit, Limits, Line, Own
 from ._loans import hand_back, lend, lender_for
 from ._reservations import Reservations
 from ._resources import Resource
-from ._waitgraph import Node, WaitGraph, claim_of, node_of
+from ._waitgraph import Node, WaitGraph, claim_of, last_of_each_kind, node_of
 
 
 class Dispatcher:
@@ -306,7 +306,7 @@ class Dispatcher:
                 return started
             self._changed = False
             if self.nested:
-                self.unstick([claim_of(node) for node in self.nested])
+                self.unstick(list(last_of_each_kind(map(claim_of, self.nested))))
 
     def _wake_parked(self, limit: Limit, lines: Iterable[Node]) -> None:
         for line in lines:
@@ -385,9 +385,14 @@ class Dispatcher:
             node.urgent = True
             self._urgent[node] = None
             self._agenda.wake(node)
-        elif (place := node.place) is not None and not isinstance(place, Line):
-            self._unpark(node, place)
-            node.urgent = True
-            for name, _ in node.uses:
-                self.resources[name].urgent[node] = None
-            self._place(node)
+            return
+        kind = node.kind()
+        kin = None if node.parent is None else node.parent.kin
+        for claim in (node,) if kin is None else tuple(kin.parked):
+            place = claim.place
+            if place is not None and not isinstance(place, Line) and claim.kind() == kind:
+                self._unpark(claim, place)
+                claim.urgent = True
+                for name, _ in claim.uses:
+                    self.resources[name].urgent[claim] = None
+                self._place(claim)

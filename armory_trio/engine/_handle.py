@@ -163,7 +163,7 @@ class OpenStream:
         try:
             self._stream = self._begin()
         except AdmissionClosed:
-            await trio.lowlevel.checkpoint_if_cancelled()  # as for `Supervisor.execute`
+            await trio.lowlevel.checkpoint_if_cancelled()  # noqa: ASYNC120  # as for `Supervisor.execute`
             raise
         return self._stream
 
@@ -171,4 +171,4 @@ class OpenStream:
         self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._stream is not None:
-            await self._stream.leave()
+            await self._stream.leave()  # noqa: ASYNC102  # shields itself, for RELEASE_AFTER

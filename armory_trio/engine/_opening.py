@@ -102,7 +102,7 @@ async def open_supervisor(
             yield supervisor
             await supervisor.shutdown("drain")
         finally:
-            await supervisor.end(watch, ending)
+            await supervisor.end(watch, ending)  # noqa: ASYNC102  # shields itself; bounded by what cannot be stopped
             clock.cancel("the supervisor is closed")
 
 

@@ -82,13 +82,17 @@ class Resource(Place):
                 if holder is not claim and not claim.is_below(holder):
                     yield holder
 
+    def holders_above(self, claim: Claim) -> list[Claim]:
+        """The ancestors of *claim* that hold it."""
+        return [each for each in claim.ancestors() if self.is_held_by(each)] if claim.parent is not None else []
+
     def waiters_in_the_way(self, claim: Claim, *, write: bool) -> Iterator[Claim]:
         """Who goes first by the order of admission, but for those that wait for an ancestor of *claim* here."""
-        above = [each for each in claim.ancestors() if self.is_held_by(each)] if claim.parent is not None else []
+        above = self.holders_above(claim)
         for waiter in self._earlier(above, write=write):
             if waiter.order >= claim.order:
                 return
-            if (write or waiter in self.writing) and not self._waits_for(waiter, above):
+            if (write or waiter in self.writing) and not self.waits_for(waiter, above):
                 yield waiter
 
     def _earlier(self, above: list[Claim], *, write: bool) -> Queue:
@@ -99,7 +103,8 @@ class Resource(Place):
             return self.waiting
         return self.writing if not write and len(self.writing) < len(self.inside) else self.inside
 
-    def _waits_for(self, waiter: Claim, above: list[Claim]) -> bool:
+    def waits_for(self, waiter: Claim, above: list[Claim]) -> bool:
+        """Whether *waiter* waits until one of *above*, who hold it, has ended."""
         writes = waiter in self.writing
         return any((writes or each in self.writers) and not waiter.is_below(each) for each in above)
 

@@ -67,7 +67,7 @@ def decide(record: Record, error: ToolError | None, value: object = None, conten
     duration = 0.0 if record.started_at is None else record.core.now() - record.started_at
     windows = _windows(record) if record.windows else ()
     if error is None:
-        verdict: Verdict = _SUCCESS
+        record.verdict = _SUCCESS
         record.result = ToolResult(
             record.id,
             record.call_id,
@@ -85,31 +85,40 @@ def decide(record: Record, error: ToolError | None, value: object = None, conten
         )
     else:
         error = _with_retry(error, effect)
-        verdict = ("error", error.category, error.code)
-        record.result = _with_words(
-            ToolResult(
-                record.id,
-                record.call_id,
-                record.name,
-                "error",
-                error=error,
-                effect=effect,
-                effects=windows,
-                chunks=tuple(record.collected or ()),
-                attempts=record.attempts,
-                duration=duration,
-            )
+        record.verdict = ("error", error.category, error.code)
+        record.result = _error_result(record, error, effect, windows, duration)
+    _release(record, effect)
+    return effect
+
+
+def _error_result(
+    record: Record, error: ToolError, effect: Effect, windows: tuple[EffectRecord, ...], duration: float
+) -> ToolResult[object]:
+    return _with_words(
+        ToolResult(
+            record.id,
+            record.call_id,
+            record.name,
+            "error",
+            error=error,
+            effect=effect,
+            effects=windows,
+            chunks=tuple(record.collected or ()),
+            attempts=record.attempts,
+            duration=duration,
         )
-    record.verdict = verdict
+    )
+
+
+def _release(record: Record, effect: Effect) -> None:
     record.released.set()
     if record.feeder is not None:
         record.feeder.decided()
     if record.on_released is not None:
         record.on_released(record)
-    if record.core.feed.readers:
-        outcome, category, code = verdict
+    if record.core.feed.readers and record.verdict is not None:
+        outcome, category, code = record.verdict
         record.tell(OutcomeDecided, outcome=outcome, category=category, code=code, effect=effect)
-    return effect
 
 
 def _with_retry(error: ToolError, effect: Effect) -> ToolError:

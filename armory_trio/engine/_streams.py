@@ -204,7 +204,7 @@ async def drive(record: Record, generator: Drivable, sink: ChunkSink) -> None:
     told: trio.Cancelled | None = None
     complete = False
     try:
-        while True:
+        while True:  # noqa: ASYNC913  # `sink.wait` comes at least every 64 chunks
             try:
                 chunk = await step()
             except StopAsyncIteration:
@@ -216,12 +216,12 @@ async def drive(record: Record, generator: Drivable, sink: ChunkSink) -> None:
             if sink.accept(chunk):
                 try:
                     await sink.wait()
-                except trio.Cancelled as exc:
+                except trio.Cancelled as exc:  # noqa: ASYNC103  # thrown into the generator, or raised above
                     step = partial(generator.athrow, exc)
                     told = exc if _was_stopped(record) else None
     finally:
         try:
-            await _close(generator)
+            await _close(generator)  # noqa: ASYNC102  # the generator's own cleanup, under the rules of its scopes
         finally:
             sink.close(complete=complete)
 

@@ -103,7 +103,8 @@ class Supervisor:
         try:
             caller = self._door.caller()
         except AdmissionClosed:
-            await trio.lowlevel.checkpoint_if_cancelled()  # what closed the door may have cancelled its caller, too
+            # What closed the door may have cancelled its caller, too; then that is what the caller gets to see.
+            await trio.lowlevel.checkpoint_if_cancelled()  # noqa: ASYNC120  # as said
             raise
         record = self._door.open(call, frozen, caller)
         await self._door.released(record)
@@ -181,7 +182,7 @@ class Supervisor:
         try:
             parent = self._door.caller()
         except AdmissionClosed:
-            await trio.lowlevel.checkpoint_if_cancelled()  # as for one call
+            await trio.lowlevel.checkpoint_if_cancelled()  # noqa: ASYNC120  # as for one call
             raise
         if not calls:
             await trio.lowlevel.checkpoint()

@@ -13,7 +13,6 @@ from ..definitions import (
     BlockingContext,
     Catalogue,
     CleanupStatus,
-    EffectRecord,
     EffectWindow,
     ElicitAnswer,
     LogLevel,
@@ -22,13 +21,11 @@ from ..definitions import (
     ToolContext,
     ToolResult,
 )
-from ..errors import ArmoryError, ExecutionAborted, ExecutionOver
+from ..errors import ArmoryError, ExecutionAborted
 from ._concurrency import Latch, Token
 from ._elicitation import ask
-from ._events import CustomEmitted, EffectClosed, EffectOpened, LogWritten, ProgressReported
 from ._execution import Record
-from ._lifecycle import CLEANUP_PENDING, FINAL, Progress
-from ._settlement import leave_behind
+from ._tool_actions import Actions, Window, begin_wait, end_wait
 
 T = TypeVar("T")
 
@@ -38,132 +35,6 @@ Door = Callable[[Record, ToolCall], Awaitable[ToolResult[object]]]
 _LEVELS: Final = ("debug", "info", "warning", "error")
 
 
-class _Window:
-    """One stretch in which the world changes."""
-
-    __slots__ = ("_label", "_said", "_state", "_target")
-
-    def __init__(self, label: str, target: str | None) -> None:
-        self._label = label
-        self._target = target
-        self._state: str = "open"
-        self._said: str | None = None
-
-    def happened(self) -> None:
-        self._said = "completed"
-
-    def nothing_happened(self) -> None:
-        self._said = "nothing-happened"
-
-    def close(self, *, by_exception: bool) -> None:
-        self._state = self._said or ("unknown" if by_exception else "completed")
-
-    def not_entered(self) -> None:
-        self._state = "nothing-happened"
-
-    def record(self) -> EffectRecord:
-        return EffectRecord(self._label, self._target, self._state)  # type: ignore[arg-type]  # set above only
-
-
-class _Actions:
-    """What all contexts do in the end, on trio's thread."""
-
-    __slots__ = ("record",)
-
-    def __init__(self, record: Record) -> None:
-        self.record = record
-
-    def must_be_open(self) -> None:
-        if self.record.verdict is not None or self.record.over:
-            raise ExecutionOver(f"{self.record.id} ({self.record.name}) is over; nothing new may start in it")
-
-    def must_not_be_final(self) -> None:
-        if self.record.state in FINAL:
-            raise ExecutionOver(f"{self.record.id} ({self.record.name}) is over")
-
-    def progress(self, percent: float | None, message: str | None, checkpoint: object | None) -> None:
-        record = self.record
-        if record.verdict is not None:
-            return
-        record.touch()
-        record.progress = Progress(percent, message)
-        record.publish()
-        if record.core.feed.readers:
-            facts: dict[str, object] = {"percent": percent, "message": message}
-            record.tell_with_payload(ProgressReported, facts, {"checkpoint": checkpoint})
-
-    def log(self, level: LogLevel, message: str, data: Mapping[str, object] | None) -> None:
-        record = self.record
-        if record.verdict is not None:
-            return
-        record.touch()
-        if record.core.feed.readers:
-            record.tell_with_payload(LogWritten, {"level": level, "message": message}, {"data": data})
-
-    def emit(self, name: str, data: object) -> None:
-        self.must_be_open()
-        if self.record.core.feed.readers:
-            self.record.tell_with_payload(CustomEmitted, {"name": name}, {"data": data})
-
-    def report_cleanup(self, status: CleanupStatus, detail: str) -> None:
-        record = self.record
-        self.must_not_be_final()
-        record.cleanup = status
-        record.cleanup_detail = detail
-        if status == "unresolved" and record.state == CLEANUP_PENDING:
-            leave_behind(record, "unresolved")
-
-    def open_window(self, window: _Window, label: str, target: str | None) -> None:
-        record = self.record
-        self.must_be_open()
-        if record.plan is None or not record.plan.effect_windows:
-            raise ArmoryError(
-                f"tool {record.name!r} opened an effect window without declaring effect_windows=True; "
-                f"declare it, so that a call without an open window is known to have changed nothing"
-            )
-        if record.windows is None:
-            record.windows = []
-        record.windows.append(window)
-        if record.core.feed.readers:
-            record.tell(EffectOpened, label=label, target=target)
-
-    def close_window(self, window: _Window, exc: BaseException | None) -> None:
-        window.close(by_exception=exc is not None)
-        self._told_closed(window)
-
-    def leave_unentered(self, window: _Window) -> None:
-        window.not_entered()
-        self._told_closed(window)
-
-    def _told_closed(self, window: _Window) -> None:
-        if self.record.core.feed.readers:
-            closed = window.record()
-            self.record.tell(EffectClosed, label=closed.label, target=closed.target, state=closed.state)
-
-    def begin_wait(self, reason: str) -> None:
-        self.must_be_open()
-        begin_wait(self.record, reason)
-
-    def end_wait(self, reason: str) -> None:
-        end_wait(self.record, reason)
-
-
-def begin_wait(record: Record, reason: str) -> None:
-    """The tool only waits from here on."""
-    if record.open_waits is None:
-        record.open_waits = []
-    record.open_waits.append(reason)
-    record.apply("wait")
-
-
-def end_wait(record: Record, reason: str) -> None:
-    """One declared wait is over; dropped when the state is final."""
-    if record.open_waits:
-        record.open_waits.remove(reason)
-    if record.state not in FINAL:
-        record.apply("resume-last" if record.waits == 1 else "resume")
-
-
 class _EffectBlock:
     """``async with`` in an async tool, ``with`` in a ``def`` tool."""
 
@@ -171,7 +42,7 @@ class _EffectBlock:
 
     def __init__(self, context: _Common, label: str, target: str | None) -> None:
         self._context = context
-        self._window = _Window(label, target)
+        self._window = Window(label, target)
         context.run(context.actions.open_window, self._window, label, target)
 
     async def __aenter__(self) -> EffectWindow:
@@ -235,7 +106,7 @@ class _Common:
     def __init__(self, record: Record, door: Door) -> None:
         self._record = record
         self._door = door
-        self.actions = _Actions(record)
+        self.actions = Actions(record)
 
     def run(self, action: Callable[..., T], *args: object) -> T:
         """Do *action* and return what it returns."""

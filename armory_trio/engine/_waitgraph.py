@@ -114,6 +114,7 @@ class WaitGraph:
         self._soft = soft
         self._requirements: dict[Node, list[Requirement]] = {}
         self._dependents: dict[Node, list[Requirement]] = {}
+        self._orders: dict[str, tuple[list[Claim], dict[Claim, int]]] = {}
         self.live: set[Node] = set()
         """The nodes that will go on by themselves."""
         self._explore(goals)
@@ -157,18 +158,46 @@ class WaitGraph:
             return iter(())
         if kin.leader is not None:
             return iter((Requirement(node, "joined", [node_of(kin.leader)]),))
-        below: list[Node] = [*kin.lines, *kin.parked]
+        below: list[Node] = [*kin.lines, *last_of_each_kind(kin.parked)]
         return iter([Requirement(node, "call", [each]) for each in below])
 
     def _turn(self, claim: Claim) -> Iterator[Requirement]:
         for name, write in claim.uses:
             resource = self._resources[name]
             for holder in resource.holders_in_the_way(claim, write=write):
-                yield Requirement(claim, "resource", [holder], name=name)
+                if not holder.is_running_leaf():
+                    yield Requirement(claim, "resource", [holder], name=name)
             if self._soft and not claim.urgent:
-                for waiter in resource.waiters_in_the_way(claim, write=write):
+                for waiter in self._ahead(claim, resource, write=write):
                     yield Requirement(claim, "resource", [node_of(waiter)], name=name, soft=True)
         yield from self._slots(claim, claim, None)
+
+    def _ahead(self, claim: Claim, resource: Resource, *, write: bool) -> Iterator[Claim]:
+        """Who goes before *claim* by the order of admission, nearest first.
+
+        Left out are those of its own kind, who go if it goes, and all before a writer that waits for them anyway.
+        """
+        claims, places = self._order_at(resource)
+        above = resource.holders_above(claim)
+        kind = claim.kind()
+        for place in range(places[claim] - 1, -1, -1):
+            waiter = claims[place]
+            writes = waiter in resource.writing
+            if not (write or writes) or resource.waits_for(waiter, above):
+                continue
+            if waiter.standing is not PARKED:
+                yield waiter
+            elif waiter.kind() != kind:
+                yield waiter
+                if writes and not waiter.urgent and (waiter.parent is claim.parent or waiter not in resource.inside):
+                    return
+
+    def _order_at(self, resource: Resource) -> tuple[list[Claim], dict[Claim, int]]:
+        found = self._orders.get(resource.name)
+        if found is None:
+            claims = list(resource.waiting)
+            found = self._orders[resource.name] = claims, {claim: place for place, claim in enumerate(claims)}
+        return found
 
     def _slots(self, node: Node, claim: Claim, line: Line | None) -> Iterator[Requirement]:
         urgent = line.urgent if line is not None else claim.urgent
@@ -247,6 +276,17 @@ class WaitGraph:
                     seen |= fresh
                     todo.extend(fresh)
         return start in seen
+
+
+def last_of_each_kind(claims: Iterable[Claim]) -> Iterable[Claim]:
+    """*claims* without those that are parked and go if a later one goes."""
+    last: dict[object, Claim] = {}
+    for claim in claims:
+        kind: object = claim.kind() if claim.standing is PARKED else claim
+        other = last.get(kind)
+        if other is None or other.order < claim.order:
+            last[kind] = claim
+    return last.values()
 
 
 def _comes_back(tokens: list[tuple[Claim, Claim | None]]) -> bool:

@@ -7,6 +7,8 @@ or reservations, so it says what is *allowed*, not which of several allowed clai
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import product
+from typing import NamedTuple
 
 from armory_trio.engine._capacity import Claim, Granted, Planner, Refused, Waiting
 
@@ -14,8 +16,8 @@ from armory_trio.engine._capacity import Claim, Granted, Planner, Refused, Waiti
 class World:
     """A planner under test, and what it should be like."""
 
-    def __init__(self, limits: dict[str, int]) -> None:
-        self.planner = Planner()
+    def __init__(self, limits: dict[str, int], *, patience: int = 16) -> None:
+        self.planner = Planner(patience=patience)
         self.sizes = dict(limits)
         for name, size in limits.items():
             assert self.planner.set_limit(name, size) == ()
@@ -146,7 +148,7 @@ class World:
                 self.lender[claim, name] = lender
                 self.borrower[lender, name] = claim
         for name, write in claim.uses:
-            assert not any(self._blocks(holder, claim, name, write=write) for holder in self.held)
+            assert not any(self.blocks(holder, claim, name, write=write) for holder in self.held)
         self.running[claim] = None
         self.held[claim] = None
         self.started.append(claim)
@@ -192,8 +194,7 @@ class World:
 
     def is_reserved(self, claim: Claim) -> bool:
         """Whether a starving claim has reserved something that *claim* needs."""
-        limits = self.planner._limits
-        return any(limits[name].reserver is not None for name in claim.needs)
+        return not self.planner.reserved().keys().isdisjoint(claim.needs)
 
     def available(self, claim: Claim) -> bool:
         """Whether everything that *claim* needs is there now, whoever else wants it."""
@@ -202,14 +203,14 @@ class World:
             if not free and not any((above, name) not in self.borrower for above in self._above(claim, name)):
                 return False
         return not any(
-            self._blocks(holder, claim, name, write=write) for holder in self.held for name, write in claim.uses
+            self.blocks(holder, claim, name, write=write) for holder in self.held for name, write in claim.uses
         )
 
     def _above(self, claim: Claim, name: str) -> Iterator[Claim]:
         return (above for above in claim.ancestors() if above in self.held and name in above.needs)
 
     @staticmethod
-    def _blocks(holder: Claim, claim: Claim, name: str, *, write: bool) -> bool:
+    def blocks(holder: Claim, claim: Claim, name: str, *, write: bool) -> bool:
         held = dict(holder.uses)
         return name in held and (write or held[name]) and holder is not claim and not claim.is_below(holder)
 
@@ -250,7 +251,7 @@ class World:
             holder in live
             for holder in self.held
             for name, write in claim.uses
-            if self._blocks(holder, claim, name, write=write)
+            if self.blocks(holder, claim, name, write=write)
         )
 
     # -- the end
@@ -281,3 +282,72 @@ class World:
         lines += [f"waiting {words(claim)}: {self.planner.waits_for(claim)}" for claim in self.waiting]
         lines += [f"joined {words(claim)} to {leader.name}" for claim, leader in self.joined.items()]
         return "\n" + "\n".join(lines)
+
+
+class State(NamedTuple):
+    """What one course of events has led to: who runs, who waits, and whose slot each user of a limit has.
+
+    ``slots`` holds ``(user, limit, lender)``, where the lender of an own slot is the user itself.
+    """
+
+    running: frozenset[Claim]
+    waiting: frozenset[Claim]
+    slots: frozenset[tuple[Claim, str, Claim]]
+
+
+class Search:
+    """Every course of events from where *world* stands, if nobody new asks for anything.
+
+    Whoever waits for nobody below it may end, and whoever waits may start when everything is there, in any order and
+    with a slot of its own or a loan: no order of admission, no lines, no reservations.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.sizes = world.sizes
+        self.joined = dict(world.joined)
+        slots = {(claim, name, world.lender.get((claim, name), claim)) for claim in world.held for name in claim.needs}
+        self.start = State(frozenset(world.running), frozenset(world.waiting), frozenset(slots))
+
+    def can_start(self, claim: Claim) -> bool:
+        """Whether some course of events lets *claim*, which nobody asked for yet, start."""
+        first = self.start._replace(waiting=self.start.waiting | {claim})
+        seen = {first}
+        todo = [first]
+        while todo:
+            state = todo.pop()
+            if claim not in state.waiting:
+                return True
+            fresh = {after for after in (*self.ends(state), *self.starts(state)) if after not in seen}
+            seen |= fresh
+            todo.extend(fresh)
+        return False
+
+    def ends(self, state: State) -> Iterator[State]:
+        """What follows when one running execution ends. A follower is there as long as its leader is."""
+        there = state.running | state.waiting
+        followers = {each for each, leader in self.joined.items() if leader in there}
+        for claim in state.running:
+            if any(other.is_below(claim) for other in there | followers):
+                continue
+            kept = {slot for slot in state.slots if slot[0] is not claim}
+            yield State(state.running - {claim}, state.waiting, frozenset(kept))
+
+    def starts(self, state: State) -> Iterator[State]:
+        """What follows when one waiting claim starts."""
+        for claim in state.waiting:
+            if any(
+                World.blocks(other, claim, name, write=write) for other in state.running for name, write in claim.uses
+            ):
+                continue
+            for choice in product(*(self.sources(state, claim, name) for name in claim.needs)):
+                taken = {(claim, name, lender) for name, lender in zip(claim.needs, choice, strict=True)}
+                yield State(state.running | {claim}, state.waiting - {claim}, state.slots | taken)
+
+    def sources(self, state: State, claim: Claim, name: str) -> list[Claim]:
+        """Who can give *claim* a slot: the claim itself if one is free, and ancestors that have not lent theirs."""
+        users = {user: lender for user, limit, lender in state.slots if limit == name}
+        lenders = {lender for user, lender in users.items() if lender is not user}
+        sources = [user for user in users if claim.is_below(user) and user not in lenders]
+        if sum(1 for user, lender in users.items() if user is lender) < self.sizes[name]:
+            sources.append(claim)
+        return sources

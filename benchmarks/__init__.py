@@ -1,0 +1,1 @@
+"""Ratios of armory_trio to what one writes by hand on trio. ``python -m benchmarks`` prints them."""

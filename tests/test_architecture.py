@@ -1,0 +1,596 @@
+"""The house rules as tables: what may import what, what stays pure, and where each foreign package lives.
+
+Imports under TYPE_CHECKING count like any other: a type that points upwards is a dependency that points upwards.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+PACKAGE: Final = "armory_trio"
+ROOT: Final = Path(__file__).parents[1]
+SOURCE: Final = ROOT / PACKAGE
+
+# ── The tables ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+RANK: Final = {
+    "errors": 0,
+    "definitions": 1,
+    "abc": 2,
+    "content": 2,
+    "authority": 3,
+    "toolbox": 4,
+    "ledger": 4,
+    "engine": 5,
+    "storage": 6,
+    "middleware": 6,
+    "composition": 6,
+    "providers": 6,
+    "kits": 6,
+    "observability": 6,
+    "integrations": 7,
+    "testing": 7,
+    "cli": 8,
+    "__init__": 9,
+    "__main__": 9,
+}
+"""A room imports only rooms of a lower number. Rooms that are still to come have their place already."""
+
+ORDER: Final = {
+    "definitions": (
+        "_checks",
+        "_identity",
+        "_json_values",
+        "_strict_json",
+        "_canonical",
+        "_call",
+        "_values",
+        "_retry",
+        "_context",
+        "_protocols",
+        "_effects",
+        "_definition",
+        "_options",
+        "_functions",
+        "_docstring",
+        "_arguments",
+        "_calling",
+        "_compiled",
+        "_fitting",
+        "_issues",
+        "_refusals",
+        "_limits",
+        "_forms",
+        "_markers",
+        "_choices",
+        "_writing",
+        "_scalars",
+        "_shapes",
+        "_pydantic",
+        "_objects",
+        "_cattrs",
+        "_typed",
+        "_json_schema",
+        "_annotations",
+        "_signature",
+        "_contract",
+        "_tool",
+        "_making",
+    ),
+    "engine": (
+        "_lifecycle",
+        "_projection",
+        "_options",
+        "_plan",
+        "_claims",
+        "_agenda",
+        "_loans",
+        "_reservations",
+        "_resources",
+        "_waitgraph",
+        "_dispatch",
+        "_capacity",
+        "_concurrency",
+        "_timers",
+        "_events",
+        "_subscriptions",
+        "_roles",
+        "_execution",
+        "_streams",
+        "_settlement",
+        "_abort",
+        "_elicitation",
+        "_tool_actions",
+        "_tool_context",
+        "_admission",
+        "_placement",
+        "_worker",
+        "_actor",
+        "_handle",
+        "_batch",
+        "_door",
+        "_shutdown",
+        "_views",
+        "_supervisor",
+        "_opening",
+    ),
+}
+"""In these rooms a module imports only modules that stand before it."""
+
+PURE: Final = (
+    "definitions",
+    "authority",
+    "toolbox",
+    "engine/_lifecycle",
+    "engine/_projection",
+    "engine/_claims",
+    "engine/_agenda",
+    "engine/_loans",
+    "engine/_reservations",
+    "engine/_resources",
+    "engine/_waitgraph",
+    "engine/_dispatch",
+    "engine/_capacity",
+)
+"""Rules without trio, clock or input and output: they import none of `IMPURE`, nor a module of ours that may."""
+
+IMPURE: Final = ("trio", "time", "socket", "subprocess", "threading", "asyncio", "anyio", "signal")
+
+CORE: Final = ("attrs", "msgspec", "outcome", "structlog", "trio", "typing_extensions")
+"""The foreign packages that any room may use (but for the pure ones, which leave trio alone)."""
+
+NEVER_INSTALLED: Final = ("_typeshed", "annotationlib")
+"""What only the checkers know, and what the standard library has only from a later Python on."""
+
+LEAVES: Final = {
+    "anthropic": ("providers/anthropic",),
+    "cattrs": ("definitions",),
+    "click": ("cli",),
+    "docstring_parser": ("definitions/_docstring",),
+    "google": ("providers/gemini",),
+    "jsonschema_rs": ("definitions",),
+    "mcp": ("integrations/mcp",),
+    "openai": ("providers/openai",),
+    "opentelemetry": ("observability",),
+    "psycopg": ("storage/sql",),
+    "pydantic": ("definitions",),
+    "re2": ("kits/coding",),
+    "rich": ("cli",),
+    "sqlalchemy": ("storage/sql",),
+}
+"""Every other foreign package, and the only places that may import it: a room, a folder or a module."""
+
+LOWLEVEL_ANYWHERE: Final = ("checkpoint", "checkpoint_if_cancelled", "cancel_shielded_checkpoint")
+LOWLEVEL_HOME: Final = "engine/_concurrency"
+"""What every module may use of `trio.lowlevel`, and the one module that may use the rest."""
+
+ANY_HOMES: Final = ("content/_codec", "definitions/_contract")
+"""Where values of unknown type are taken apart; everywhere else it is `object`, which must be narrowed."""
+
+
+class Door(NamedTuple):
+    """An import that points upwards and is allowed, because it is made when the function is called."""
+
+    module: str
+    functions: tuple[str, ...]
+    target: str
+
+
+DOORS: Final = (
+    Door("toolbox/_toolbox", ("Toolbox.execute",), "engine"),
+    Door("definitions/_tool", ("Tool.__call__", "Tool.call"), "engine"),
+    Door("toolbox/_toolbox", ("Toolbox.to_*", "Toolbox.from_*"), "providers"),
+)
+
+MODULE_LINES: Final = 400
+FUNCTION_LINES: Final = 40
+"""More than this and it is two things. A docstring does not count for its function."""
+
+HEAVY: Final = (
+    "anthropic",
+    "click",
+    "google",
+    "mcp",
+    "openai",
+    "opentelemetry.sdk",
+    "psycopg",
+    "pydantic",
+    "re2",
+    "rich",
+    "sqlalchemy",
+)
+"""What `import armory_trio` must not load: who does not use a leaf does not pay for it."""
+
+# ── Reading the sources ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Import(NamedTuple):
+    """One module that a module imports."""
+
+    module: str
+    """The importing module: ``engine/_actor``; a room's own ``__init__`` is ``engine/__init__``."""
+
+    target: str
+    """What it imports, dotted and absolute: ``armory_trio.errors``, ``trio.lowlevel``."""
+
+    function: str
+    """The function that it happens in, as ``Class.method``; empty at the top of the module."""
+
+    line: int
+
+    @property
+    def place(self) -> str:
+        return f"{self.module}.py:{self.line} imports {self.target}"
+
+    @property
+    def room(self) -> str:
+        return self.module.partition("/")[0]
+
+    @property
+    def distribution(self) -> str:
+        return self.target.partition(".")[0]
+
+    @property
+    def own(self) -> tuple[str, ...] | None:
+        """The path inside the package, ``("engine", "_actor")``, or None for a foreign import."""
+        first, *rest = self.target.split(".")
+        return (tuple(rest) or ("__init__",)) if first == PACKAGE else None
+
+
+class _Reader(ast.NodeVisitor):
+    def __init__(self, module: str, exists: Iterable[str]) -> None:
+        self.module = module
+        self.modules = frozenset(exists)
+        self.found: list[Import] = []
+        self._classes: list[str] = []
+        self._functions: list[str] = []
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self._classes.append(node.name)
+        self.generic_visit(node)
+        self._classes.pop()
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self._visit_function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        self._visit_function(node)
+
+    def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._functions.append(".".join([*self._classes, node.name]))
+        self.generic_visit(node)
+        self._functions.pop()
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self._add(alias.name, node.lineno)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        base = node.module or ""
+        if node.level:
+            folders = [PACKAGE, *self.module.split("/")][: -node.level]
+            base = ".".join([*folders, *filter(None, [node.module])])
+        for alias in node.names:
+            inner = f"{base}.{alias.name}"
+            # `from . import _actor` imports a module, `from ._actor import run` a name of one.
+            self._add(inner if inner in self.modules or base == "trio" else base, node.lineno)
+
+    def _add(self, target: str, line: int) -> None:
+        self.found.append(Import(self.module, target, self._functions[0] if self._functions else "", line))
+
+
+def imports_of(module: str, source: str, *, modules: Iterable[str] = ()) -> list[Import]:
+    """What *source* imports, as the module *module*; *modules* are the dotted names that exist in the package."""
+    reader = _Reader(module, modules)
+    reader.visit(ast.parse(source))
+    return list(dict.fromkeys(reader.found))
+
+
+def _files() -> dict[str, Path]:
+    return {path.relative_to(SOURCE).with_suffix("").as_posix(): path for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def _dotted(module: str) -> str:
+    return ".".join([PACKAGE, *module.removesuffix("__init__").strip("/").split("/")]).rstrip(".")
+
+
+FILES: Final = _files()
+MODULES: Final = frozenset(map(_dotted, FILES))
+IMPORTS: Final = [
+    found
+    for module, path in FILES.items()
+    for found in imports_of(module, path.read_text(encoding="utf-8"), modules=MODULES)
+]
+
+# ── The rules, each a function from imports to those that break it ───────────────────────────────────────────────────
+
+
+def _within(module: str, places: Iterable[str]) -> bool:
+    return any(module == place or module.startswith(f"{place}/") for place in places)
+
+
+def _through_a_door(found: Import, room: str) -> bool:
+    return any(
+        found.module == door.module
+        and room == door.target
+        and any(
+            found.function == name or (name.endswith("*") and found.function.startswith(name[:-1]))
+            for name in door.functions
+        )
+        for door in DOORS
+    )
+
+
+def upward(imports: Iterable[Import]) -> Iterator[str]:
+    """Imports of another room that does not lie lower."""
+    for found in imports:
+        if found.own is None or found.own[0] == found.room:
+            continue
+        if RANK[found.own[0]] >= RANK[found.room] and not _through_a_door(found, found.own[0]):
+            yield found.place
+
+
+def out_of_order(imports: Iterable[Import]) -> Iterator[str]:
+    """Imports of a module of the same room that does not stand earlier in `ORDER`."""
+    for found in imports:
+        if found.own is None or found.own[0] != found.room or found.room not in ORDER:
+            continue
+        order = (*ORDER[found.room], "__init__")
+        importing = found.module.partition("/")[2]
+        imported = found.own[1] if len(found.own) > 1 else "__init__"
+        if importing not in order or imported not in order[: order.index(importing)]:
+            yield found.place
+
+
+def impure(imports: Iterable[Import]) -> Iterator[str]:
+    """Imports with which a pure module would not be pure."""
+    for found in imports:
+        if not _within(found.module, PURE) or _through_a_door(found, (found.own or ("",))[0]):
+            continue
+        if found.own is None:
+            if found.distribution in IMPURE:
+                yield found.place
+        elif found.own[0] == "engine" and not _within("/".join(found.own), PURE):
+            yield found.place
+
+
+def homeless(imports: Iterable[Import]) -> Iterator[str]:
+    """Imports of a foreign package outside its leaf."""
+    for found in imports:
+        if found.own is not None or found.distribution in {*sys.stdlib_module_names, *CORE, *NEVER_INSTALLED}:
+            continue
+        if not _within(found.module, LEAVES.get(found.distribution, ())):
+            yield found.place
+
+
+def lowlevel_of(module: str, source: str) -> Iterator[str]:
+    """Uses of `trio.lowlevel` that only its home may have."""
+    if module == LOWLEVEL_HOME:
+        return
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "trio.lowlevel":
+            names = [node.attr]
+        elif isinstance(node, ast.ImportFrom) and node.module == "trio.lowlevel":
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "trio":
+            names = [alias.name for alias in node.names if alias.name == "lowlevel"]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names if alias.name == "trio.lowlevel"]
+        else:
+            continue
+        for name in names:
+            if name not in LOWLEVEL_ANYWHERE:
+                yield f"{module}.py:{node.lineno} uses trio.lowlevel ({name})"
+
+
+def _says_any(annotation: ast.expr) -> bool:
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        annotation = ast.parse(annotation.value, mode="eval").body
+    return any(
+        (isinstance(node, ast.Name) and node.id == "Any") or (isinstance(node, ast.Attribute) and node.attr == "Any")
+        for node in ast.walk(annotation)
+    )
+
+
+def uses_of_any(module: str, source: str) -> Iterator[str]:
+    """Where *source* declares something as `Any`. To compare with it, as a reader of annotations must, is no such use."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.arg | ast.AnnAssign):
+            declared = node.annotation
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            declared = node.returns
+        elif isinstance(node, ast.ImportFrom) and any(alias.name == "Any" for alias in node.names):
+            yield f"{module}.py:{node.lineno} imports Any"
+            continue
+        else:
+            continue
+        if declared is not None and _says_any(declared):
+            yield f"{module}.py:{declared.lineno} declares {ast.unparse(declared)}"
+
+
+def too_long(module: str, source: str) -> Iterator[str]:
+    """The module, and those of its functions, that have grown past their bound."""
+    length = len(source.splitlines())
+    if length > MODULE_LINES:
+        yield f"{module}.py has {length} lines"
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            docstring = node.body[0] if ast.get_docstring(node) is not None else None
+            lines = _lines_of(node) - (_lines_of(docstring) if docstring else 0)
+            if lines > FUNCTION_LINES:
+                yield f"{module}.py:{node.lineno} {node.name} has {lines} lines"
+
+
+def _lines_of(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+# ── The house keeps them ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_room_has_a_rank() -> None:
+    assert sorted({module.partition("/")[0] for module in FILES} - RANK.keys()) == []
+
+
+@pytest.mark.parametrize("room", sorted(ORDER))
+def test_every_module_of_an_ordered_room_has_its_place(room: str) -> None:
+    modules = {path.relative_to(SOURCE / room).with_suffix("").as_posix() for path in (SOURCE / room).rglob("*.py")}
+
+    assert sorted(modules - {*ORDER[room], "__init__"}) == []
+
+
+def test_rooms_import_only_lower_rooms() -> None:
+    assert list(upward(IMPORTS)) == []
+
+
+def test_modules_of_an_ordered_room_import_only_earlier_ones() -> None:
+    assert list(out_of_order(IMPORTS)) == []
+
+
+def test_pure_modules_stay_pure() -> None:
+    assert list(impure(IMPORTS)) == []
+
+
+def test_foreign_packages_are_imported_only_in_their_leaf() -> None:
+    assert list(homeless(IMPORTS)) == []
+
+
+def test_only_one_module_uses_trios_low_level_beyond_checkpoints() -> None:
+    assert [use for module, path in FILES.items() for use in lowlevel_of(module, path.read_text("utf-8"))] == []
+
+
+def test_any_is_declared_only_where_values_are_taken_apart() -> None:
+    uses = [
+        use
+        for module, path in FILES.items()
+        if not _within(module, ANY_HOMES)
+        for use in uses_of_any(module, path.read_text(encoding="utf-8"))
+    ]
+
+    assert uses == []
+
+
+def test_modules_and_functions_keep_their_size() -> None:
+    assert [told for module, path in FILES.items() for told in too_long(module, path.read_text("utf-8"))] == []
+
+
+def test_implementation_modules_of_the_inner_rooms_are_private() -> None:
+    inner = [module for module in FILES if module.startswith(("definitions/", "authority/", "toolbox/", "engine/"))]
+
+    assert [module for module in inner if not module.rpartition("/")[2].startswith("_")] == []
+
+
+def test_importing_the_package_loads_no_leaf() -> None:
+    program = f"import json, sys, {PACKAGE}; print(json.dumps(sorted(sys.modules)))"
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded: list[str] = json.loads(ended.stdout)
+
+    assert PACKAGE in loaded
+    assert [
+        name for name in loaded if _within(name.replace(".", "/"), (heavy.replace(".", "/") for heavy in HEAVY))
+    ] == []
+
+
+# ── And the rules can be broken ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _broken(module: str, source: str) -> list[str]:
+    found = imports_of(
+        module, source, modules={"armory_trio.engine", "armory_trio.engine._actor", "armory_trio.errors"}
+    )
+    return [*upward(found), *out_of_order(found), *impure(found), *homeless(found), *lowlevel_of(module, source)]
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        pytest.param("toolbox/_query", "from ..engine import open_supervisor", id="relative, upwards"),
+        pytest.param("toolbox/_query", "from .. import engine", id="a room by name"),
+        pytest.param("toolbox/_query", "import armory_trio.engine._actor", id="absolute"),
+        pytest.param("toolbox/_query", "from armory_trio import Toolbox", id="the public face, from inside"),
+        pytest.param("toolbox/_query", "from ..ledger import Ledger", id="a room of the same number"),
+        pytest.param("toolbox/_query", "def f():\n    from ..engine import x", id="late, and no door"),
+        pytest.param("toolbox/_toolbox", "from ..engine import x", id="a door's module, at its top"),
+        pytest.param("toolbox/_toolbox", "if TYPE_CHECKING:\n    from ..engine import x", id="for types only"),
+        pytest.param(
+            "toolbox/_toolbox",
+            "class Toolbox:\n    def run(self):\n        from ..engine import x",
+            id="not that method",
+        ),
+        pytest.param("engine/_capacity", "from . import _actor", id="a later module"),
+        pytest.param("engine/_capacity", "from ._concurrency import Alarm", id="an impure module"),
+        pytest.param("engine/_capacity", "import trio", id="trio in a pure module"),
+        pytest.param("definitions/_call", "import time", id="a clock in a pure module"),
+        pytest.param("definitions/_identity", "from ._call import ToolCall", id="a later definition"),
+        pytest.param("engine/_actor", "import pydantic", id="a foreign package outside its leaf"),
+        pytest.param("engine/_actor", "import numpy", id="a foreign package without a leaf"),
+        pytest.param("engine/_actor", "trio.lowlevel.spawn_system_task(f)", id="low level, by attribute"),
+        pytest.param("engine/_actor", "from trio.lowlevel import ParkingLot", id="low level, by name"),
+        pytest.param("engine/_actor", "from trio import lowlevel", id="low level, whole"),
+    ],
+)
+def test_a_breach_is_seen(module: str, source: str) -> None:
+    assert _broken(module, source) != []
+
+
+def test_what_has_grown_too_long_is_seen() -> None:
+    docstring = '    """One.' + "\n" * 60 + '    """\n'
+    fitting = "def f():\n" + docstring + "    x = 1\n" * 39
+    growing = "async def g():\n" + "    x = 1\n" * 40
+
+    assert list(too_long("a", fitting)) == []
+    assert list(too_long("a", growing)) == ["a.py:1 g has 41 lines"]
+    assert list(too_long("a", "x = 1\n" * 401)) == ["a.py has 401 lines"]
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("from typing import Any, Final", True),
+        ("def f(x: dict[str, typing.Any]) -> int: ...", True),
+        ("def f(x: object) -> 'list[Any]': ...", True),
+        ("x: typing.Any = 1", True),
+        ("if annotation is typing.Any: pass", False),
+        ("x: Annotated[str, 'Any of these'] = 1", False),
+    ],
+)
+def test_a_declared_any_is_seen(source: str, *, found: bool) -> None:
+    assert bool(list(uses_of_any("engine/_actor", source))) is found
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        pytest.param("toolbox/_query", "from ..definitions import Tool\nfrom .. import errors", id="downwards"),
+        pytest.param("toolbox/_query", "from ._toolbox import Toolbox", id="a room without an order"),
+        pytest.param(
+            "toolbox/_toolbox",
+            "class Toolbox:\n    async def execute(self):\n        from ..engine import x",
+            id="door",
+        ),
+        pytest.param(
+            "toolbox/_toolbox",
+            "class Toolbox:\n    def to_openai(self):\n        from ..providers import x",
+            id="doors",
+        ),
+        pytest.param(
+            "definitions/_tool", "class Tool:\n    def call(self):\n        from ..engine import x", id="a tool's door"
+        ),
+        pytest.param("engine/_actor", "import trio, attrs, json\nfrom trio.lowlevel import checkpoint", id="core"),
+        pytest.param("engine/_supervisor", "from . import _actor\nfrom ._timers import Timers", id="earlier modules"),
+        pytest.param("engine/__init__", "from ._supervisor import Supervisor as Supervisor", id="a room's face"),
+        pytest.param("engine/_concurrency", "import trio.lowlevel", id="the home of the low level"),
+        pytest.param("cli/_run", "import click, rich.console", id="a leaf"),
+        pytest.param("__init__", "from .engine import open_supervisor", id="the public face"),
+    ],
+)
+def test_what_the_house_allows_is_no_breach(module: str, source: str) -> None:
+    assert _broken(module, source) == []

@@ -1,0 +1,95 @@
+"""What `from armory_trio import ...` offers: made by hand, documented, and typed to the end."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pytest
+
+import armory_trio
+
+ROOT: Final = Path(__file__).parents[1]
+FACE: Final = ast.parse((ROOT / "armory_trio" / "__init__.py").read_text(encoding="utf-8"))
+NAMES: Final = sorted(
+    alias.asname or alias.name for node in FACE.body if isinstance(node, ast.ImportFrom) for alias in node.names
+)
+PROMISED: Final = (
+    *("tool", "define_tool", "ToolCall", "ToolResult", "ToolError", "ToolFailure", "ToolContext", "ToolDefinition"),
+    *("Tool", "ToolId", "Toolbox", "combine_toolboxes", "open_supervisor", "Supervisor", "serve_until_signal"),
+    *("Limits", "Budget", "Retention", "CallOptions", "RequestContext", "Execution", "Snapshot", "Report"),
+    *("ExecutionAdmitted", "ExecutionRefused", "ExecutionStarted", "ProgressReported", "StreamOpened", "ChunkEmitted"),
+    *("StreamClosed", "LogWritten", "CustomEmitted", "EffectOpened", "EffectClosed", "AbortRequested"),
+    *("OutcomeDecided", "ExecutionSettled", "AdmissionWasClosed", "Lagged"),
+)
+"""Names that users have been told of; what is listed here is never renamed or dropped without a word in CHANGELOG.md."""
+
+
+class _Counts(msgspec.Struct, rename="camel"):
+    with_unknown_type: int
+
+
+class _Completeness(msgspec.Struct, rename="camel"):
+    exported_symbol_counts: _Counts
+    other_symbol_counts: _Counts
+
+
+class _Verified(msgspec.Struct, rename="camel"):
+    type_completeness: _Completeness
+
+
+def test_the_face_holds_nothing_but_names_that_are_offered_again() -> None:
+    docstring, *rest = FACE.body
+
+    assert isinstance(docstring, ast.Expr)
+    assert [ast.unparse(node) for node in rest if not isinstance(node, ast.ImportFrom)] == []
+    assert [
+        f"{alias.name} as {alias.asname}"
+        for node in rest
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname != alias.name
+    ] == []
+
+
+def test_every_name_comes_through_the_door_of_its_room() -> None:
+    rooms = [node.module for node in FACE.body if isinstance(node, ast.ImportFrom)]
+
+    assert [room for room in rooms if room is None or "." in room or room.startswith("_")] == []
+
+
+@pytest.mark.parametrize("name", PROMISED)
+def test_a_promised_name_is_offered(name: str) -> None:
+    assert name in NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_public_class_and_function_says_what_it_is(name: str) -> None:
+    offered: object = getattr(armory_trio, name)
+
+    if inspect.isclass(offered) or inspect.isroutine(offered):
+        # What attrs and msgspec make up from the fields says nothing.
+        assert (inspect.getdoc(offered) or f"{name}(").split("\n")[0].startswith(f"{name}(") is False
+
+
+def test_every_error_is_offered_and_is_an_armory_error() -> None:
+    errors = importlib.import_module("armory_trio.errors")
+    names: tuple[str, ...] = errors.__all__
+
+    assert sorted(set(names) - set(NAMES)) == []
+    assert all(issubclass(getattr(errors, name), armory_trio.ArmoryError) for name in names)
+
+
+def test_a_type_checker_knows_the_type_of_everything_that_is_reachable() -> None:
+    command = [sys.executable, "-m", "pyright", "--verifytypes", "armory_trio", "--ignoreexternal", "--outputjson"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    verified = msgspec.json.decode(ended.stdout, type=_Verified).type_completeness
+
+    assert verified.exported_symbol_counts.with_unknown_type == 0
+    assert verified.other_symbol_counts.with_unknown_type == 0
