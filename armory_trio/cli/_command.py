@@ -1,0 +1,272 @@
+"""The command line: options in, settings out, errors to one line and a code."""
+
+from __future__ import annotations
+
+import math
+import os
+import traceback
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final, Unpack, cast
+
+import click
+import trio
+
+from ..content import encode_json
+from ..toolbox import Toolbox
+from ._exit import BY_SIGNAL, READER_GONE, SUCCEEDED, UNCERTAIN, UNUSABLE, Unusable
+from ._loading import KITS, REFERENCE, load_toolbox
+from ._settings import FORMATS, INPUTS, MEBIBYTE, RunOptions, RunSettings, ToolOptions
+from ._streams import Streams, claim_streams, plain, say, write_all
+
+_SIGINT: Final = 2
+_CONCURRENCY: Final = 64
+_EXAMPLES: Final = """\
+\b
+Examples:
+  armory-trio run my_tools:toolbox calls.json
+  armory-trio run --kit coding --root . --format anthropic message.json
+  printf '{"name": "add", "arguments": {"a": 5, "b": 3}}' | armory-trio run my_tools:add
+  tail -f calls.jsonl | armory-trio run my_tools:toolbox --unordered --concurrency 8
+
+\b
+Exit codes:
+  0  all input was read and every call succeeded
+  1  some call did not succeed, or the deadline came before the end of the input
+  2  wrong usage, or an input or output that cannot be used
+  3  the effect of some call is unknown, or its cleanup failed
+  4  something was left running
+  130, 143  stopped by SIGINT or SIGTERM before everything had succeeded
+  141  the reader of the results went away
+
+\b
+The first SIGINT or SIGTERM drains, the second aborts, the third exits at once.
+"""
+
+Claim = Callable[[], Streams]
+
+
+class _Seconds(click.ParamType[float]):
+    """A number of seconds."""
+
+    name = "seconds"
+
+    def __init__(self, *, zero: bool = False) -> None:
+        self._zero = zero
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            seconds = float(str(value))
+        except ValueError:
+            seconds = math.nan
+        if not (seconds >= 0 if self._zero else seconds > 0):
+            self.fail(f"{value!r} is no {'' if self._zero else 'positive '}number of seconds, such as 2.5", param, ctx)
+        return seconds
+
+
+def _version() -> str:
+    try:
+        return version("armory-trio")
+    except PackageNotFoundError:
+        return "of a checkout that is not installed"
+
+
+@click.group(name="armory-trio", no_args_is_help=False, context_settings={"max_content_width": 100})
+@click.version_option(_version(), prog_name="armory-trio")
+def command() -> None:
+    """Supervised execution of the tool calls that language models make."""
+
+
+def _with_tool_options(function: Callable[..., int]) -> Callable[..., int]:
+    for option in reversed(
+        (
+            click.option("--toolbox", multiple=True, metavar="MODULE:ATTRIBUTE", help="Another way to name tools."),
+            click.option("--kit", type=click.Choice(KITS), help="A ready-made set of tools; needs --root."),
+            click.option("--root", metavar="DIR", help="The directory that the tools of the kit may read."),
+            click.option("--debug", is_flag=True, help="Show the traceback of an error too."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+@command.command(epilog=_EXAMPLES)
+@click.argument("words", nargs=-1, metavar="[MODULE:ATTRIBUTE]... [FILE]")
+@_with_tool_options
+@click.option("--input", type=click.Choice(INPUTS), default="auto", help="What the input is; auto tells by its shape.")
+@click.option(
+    "--format", type=click.Choice(FORMATS), default="result", help="result: one ToolResult a line; else messages."
+)
+@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Calls that run at once.  [default: 64]")
+@click.option("--sequential", is_flag=True, help="One call at a time, in order: --concurrency 1.")
+@click.option(
+    "--queue",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Calls that may wait for their turn; then reading pauses.",
+)
+@click.option("--unordered", is_flag=True, help="Write results as the calls end, not in the order of the calls.")
+@click.option("--fail-fast", is_flag=True, help="Stop everything as soon as one call fails.")
+@click.option("--timeout", type=_Seconds(), metavar="S", help="Seconds that each call may run.")
+@click.option("--deadline", type=_Seconds(), metavar="S", help="Seconds from now for everything.")
+@click.option(
+    "--drain-for",
+    type=_Seconds(zero=True),
+    default=30.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds that a drain may take before what is left is aborted.",
+)
+@click.option(
+    "--cleanup-timeout",
+    type=_Seconds(zero=True),
+    default=30.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds that a stopped call may take to clean up before it is given up.",
+)
+@click.option("--owner", metavar="ID", help="Who owns the calls, for their tools and for limits.")
+@click.option(
+    "--error-detail",
+    type=click.Choice(("message", "declared")),
+    default="message",
+    show_default=True,
+    help="What results show of an exception that the tool did not declare.",
+)
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(min=1),
+    default=64 * MEBIBYTE,
+    metavar="N",
+    help="The longest line or document that is read.  [default: 64 MiB]",
+)
+@click.option("--live/--no-live", default=None, help="A live view on stderr.  [default: when stderr is a terminal]")
+@click.pass_obj
+def run(claim: Claim, /, **options: Unpack[RunOptions]) -> int:
+    """Run tool calls under supervision, and write one JSON result a line.
+
+    The tools are named by MODULE:ATTRIBUTE, from the current directory or an installed package. FILE, or standard
+    input, holds calls ({"name": ..., "arguments": {...}, "id": ...}), a model's message as its provider sent it, a
+    transcript, or JSON Lines of these, which are run as they come.
+    """
+    settings, references = _settings(options)
+    streams = claim()
+    toolbox = load_toolbox(references, options["kit"], options["root"])
+    from ._run import run_calls  # noqa: PLC0415  # rich is not loaded before something is known to run
+
+    return trio.run(run_calls, settings, toolbox, streams)
+
+
+def _settings(options: RunOptions) -> tuple[RunSettings, list[str]]:
+    references, files = _sorted_words(options)
+    if len(files) > 1:
+        raise click.UsageError(f"one FILE at most, and these are {len(files)}: {', '.join(files)}")
+    if not files and os.isatty(0):
+        raise click.UsageError("no input: give a FILE, or pipe calls into standard input (- reads the terminal)")
+    concurrency = options["concurrency"]
+    if options["sequential"] and concurrency not in (None, 1):
+        raise click.UsageError(f"--sequential is --concurrency 1, so --concurrency {concurrency} contradicts it")
+    settings = RunSettings(
+        file=files[0] if files else None,
+        input=options["input"],
+        format=options["format"],
+        concurrency=1 if options["sequential"] else (concurrency or _CONCURRENCY),
+        queue=options["queue"],
+        unordered=options["unordered"],
+        fail_fast=options["fail_fast"],
+        timeout=options["timeout"],
+        deadline=options["deadline"],
+        drain_for=options["drain_for"],
+        cleanup_timeout=options["cleanup_timeout"],
+        owner=options["owner"],
+        error_detail=options["error_detail"],
+        max_bytes=options["max_bytes"],
+        live=options["live"],
+        debug=options["debug"],
+    )
+    return settings, references
+
+
+def _sorted_words(options: ToolOptions) -> tuple[list[str], list[str]]:
+    """The references to tools, and what else was given."""
+    references = [word for word in options["words"] if REFERENCE.fullmatch(word)]
+    return [*references, *options["toolbox"]], [word for word in options["words"] if word not in references]
+
+
+@command.command()
+@click.argument("words", nargs=-1, metavar="[MODULE:ATTRIBUTE]...")
+@_with_tool_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON definition a line, with schema and effect.")
+@click.pass_obj
+def tools(claim: Claim, /, *, as_json: bool, **options: Unpack[ToolOptions]) -> int:
+    """List the tools of a toolbox."""
+    references, files = _sorted_words(options)
+    if files:
+        raise click.UsageError(f"{files[0]!r} is no MODULE:ATTRIBUTE")
+    streams = claim()
+    toolbox = load_toolbox(references, options["kit"], options["root"])
+    lines = _definitions(toolbox) if as_json else _table(toolbox)
+    try:
+        write_all(streams.stdout, "".join(f"{line}\n" for line in lines).encode())
+    except BrokenPipeError:
+        return READER_GONE
+    return SUCCEEDED
+
+
+def _definitions(toolbox: Toolbox) -> list[str]:
+    return [encode_json(tool.definition.to_json(), ascii=True) for tool in toolbox]
+
+
+def _table(toolbox: Toolbox) -> list[str]:
+    rows = [
+        (tool.id.text, tool.definition.classification.effect_class, tool.description.strip().partition("\n")[0])
+        for tool in toolbox
+    ]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
+    return [plain(f"{name:<{widths[0]}}  {effect:<{widths[1]}}  {words}").rstrip() for name, effect, words in rows]
+
+
+def execute(arguments: Sequence[str], claim: Claim = claim_streams) -> int:
+    """Run the command with *arguments* and return its exit code. Everything that is wrong is said on stderr.
+
+    Args:
+        arguments: Without the name of the program.
+        claim: Takes over the standard streams when calls or results are about to go through them.
+    """
+    debug = "--debug" in arguments
+    try:
+        code = cast("int | None", command.main(list(arguments), "armory-trio", standalone_mode=False, obj=claim))
+    except Unusable as error:
+        if debug:
+            traceback.print_exc()
+        say(str(error))
+        code = UNUSABLE
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        where = context.command_path if isinstance(context, click.Context) else "armory-trio"
+        say(f"{' '.join(error.format_message().split())} (see {where} --help)")
+        code = UNUSABLE
+    except SystemExit:
+        return READER_GONE  # click's way to leave when it prints help into a closed pipe
+    except (click.Abort, KeyboardInterrupt):
+        code = _interrupted()
+    except BaseExceptionGroup as group:
+        code = _interrupted() if group.subgroup(KeyboardInterrupt) is not None else _bug()
+    except Exception:  # noqa: BLE001  # a bug of ours must not look like a call that failed
+        code = _bug()
+    else:
+        return code or SUCCEEDED
+    return code
+
+
+def _interrupted() -> int:
+    say("interrupted; whatever ran was aborted")
+    return BY_SIGNAL + _SIGINT
+
+
+def _bug() -> int:
+    traceback.print_exc()
+    say("this is a bug of armory-trio, please report it; whatever ran was aborted")
+    return UNCERTAIN

@@ -1,0 +1,209 @@
+"""One run from its first byte to its exit code: reading, running, writing, watching and stopping."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import count
+from typing import Final, Literal
+
+import trio
+
+from ..engine import Limits, Retention, Supervisor, open_supervisor
+from ..toolbox import Toolbox
+from ._exit import Ending
+from ._input import InputReader
+from ._live import CURSOR_BACK, Frame, View
+from ._output import Outlet
+from ._session import Session
+from ._settings import RunSettings
+from ._signals import Caught, catch_signals
+from ._streams import Streams, say, takes, write_all
+from ._summary import headline, uncertain_lines
+
+_LAST_WRITES: Final = 2.0
+"""Seconds within which a reader has to take some more of the results once everything was aborted."""
+
+_THREADS: Final = 40
+
+
+async def run_calls(settings: RunSettings, toolbox: Toolbox, streams: Streams) -> int:
+    """Make the calls of the input, write their results, say on stderr what is off, and return the exit code.
+
+    Only for a main thread: it catches signals.
+    """
+    with catch_signals() as caught:
+        # Signals are heeded until the very end: leaving the supervisor may have to wait for what cannot be stopped.
+        async with trio.open_nursery() as outer:
+            run = await _supervised(settings, toolbox, streams, caught, outer)
+            outer.cancel_scope.cancel("the run is over")
+    ending = run.ending()
+    for line in run.last_lines(ending):
+        say(line)
+    return ending.exit_code
+
+
+async def _supervised(
+    settings: RunSettings, toolbox: Toolbox, streams: Streams, caught: Caught | None, outer: trio.Nursery
+) -> Run:
+    async with open_supervisor(
+        toolbox,
+        limits=Limits(concurrent=settings.concurrency, threads=_THREADS),
+        retention=Retention(count=0),
+        error_detail=settings.error_detail,
+        cleanup_timeout=settings.cleanup_timeout,
+        drain_for=settings.drain_for,
+    ) as supervisor:
+        run = Run(settings, streams, supervisor, caught)
+        await run.go(outer)
+        return run
+
+
+class Run:
+    """One run over an open supervisor."""
+
+    def __init__(self, settings: RunSettings, streams: Streams, supervisor: Supervisor, caught: Caught | None) -> None:
+        self._settings = settings
+        self._streams = streams
+        self._supervisor = supervisor
+        self._side: trio.Nursery
+        """Holds what lasts as long as there are calls."""
+        self._caught = caught
+        self._writing = trio.CancelScope()
+        self._on_terminal = os.isatty(2)
+        shows = self._on_terminal if settings.live is None else settings.live
+        self._view = View(self._look) if shows else None
+        self._same_terminal = shows and os.isatty(streams.stdout)
+        self._outlet = Outlet(self._write, self._takes, ordered=not settings.unordered, on_failure=self._output_failed)
+        deadline = None if settings.deadline is None else trio.current_time() + settings.deadline
+        self._session = Session(settings, supervisor, self._outlet, deadline=deadline)
+        if caught is not None:
+            caught.left = self._left
+            caught.farewell = CURSOR_BACK if shows else b""
+
+    # -- going on
+
+    async def go(self, outer: trio.Nursery) -> None:
+        """Read, run and write, until the state of every call is final. Cancelled: what runs goes on.
+
+        Args:
+            outer: Lives on while the supervisor is left; signals are heeded there.
+        """
+        async with trio.open_nursery() as self._side:
+            if self._caught is not None:
+                outer.start_soon(self._heed, self._caught, name="armory-trio: signals")
+            if self._view is not None:
+                self._side.start_soon(self._view.run, name="armory-trio: view")
+            async with trio.open_nursery() as writing:
+                writing.start_soon(self._write_results, name="armory-trio: results")
+                await self._session.run(self._streams.stdin, InputReader(self._settings.input, count(1)))
+                self._outlet.close()
+            await self._supervisor.shutdown("drain")
+            self._side.cancel_scope.cancel("the run is over")
+
+    async def _write_results(self) -> None:
+        with self._writing:
+            await self._outlet.run()
+
+    def _takes(self, size: int) -> bool:
+        # On the terminal of the view a write has to wait for whoever draws.
+        return not self._same_terminal and takes(self._streams.stdout, size)
+
+    def _write(self, data: bytes) -> None:
+        wiped: AbstractContextManager[None] = nullcontext()
+        if self._view is not None and self._same_terminal:
+            wiped = self._view.wiped()
+        with wiped:
+            write_all(self._streams.stdout, data)
+
+    def _look(self) -> Frame:
+        shots = self._supervisor.executions.inspect(live_only=True)
+        limits = {"supervisor": self._settings.concurrency, "threads": _THREADS}
+        return Frame(shots, self._session.status, limits, trio.current_time())
+
+    # -- stopping
+
+    async def _heed(self, caught: Caught) -> None:
+        """The first signal drains, the second aborts. The third exits at once, and does not come here."""
+        heeded = 0
+        async for _ in caught.arrivals:
+            active = self._supervisor.active
+            if self._side.cancel_scope.cancel_called:
+                say(f"{caught.name}: waiting for {active} calls that cannot be stopped; a third signal exits at once")
+                continue
+            if heeded == 0:
+                most = f"for at most {self._settings.drain_for:g} s"
+                say(f"{caught.name}: draining {active} calls {most}; a second signal aborts them")
+                self._session.stop(f"by {caught.name}")
+                self._side.start_soon(self._end, "drain")
+            if heeded < 2 <= caught.count:
+                say(f"{caught.name}: aborting {active} calls; a third signal exits at once")
+                self._side.start_soon(self._end, "abort")
+            heeded = caught.count
+
+    async def _end(self, mode: Literal["drain", "abort"]) -> None:
+        await self._supervisor.shutdown(mode)
+        before = -1
+        while mode == "abort" and self._outlet.failure is None:
+            if self._outlet.pending == before:
+                # Whoever reads the results does not. Without this an aborted run would wait for ever.
+                self._outlet.give_up(TimeoutError("nobody reads them"))
+                self._writing.cancel("nobody reads the results")
+            before = self._outlet.pending
+            await trio.sleep(_LAST_WRITES)
+
+    def _output_failed(self, error: OSError) -> None:
+        if not isinstance(error, BrokenPipeError):
+            say(f"the results cannot be written: {error.strerror or error}")
+        self._session.stop("the results cannot be written")
+        self._side.start_soon(self._end, "abort")
+
+    def _left(self) -> Sequence[str]:
+        shots = self._supervisor.executions.inspect(live_only=True)
+        return [f"{shot.tool_name} ({shot.call_id}, {shot.execution_id}): {shot.state}" for shot in shots]
+
+    # -- telling
+
+    def ending(self) -> Ending:
+        """How it ended; once the supervisor was left."""
+        session, report, failure = self._session, self._supervisor.report, self._outlet.failure
+        reader_gone = isinstance(failure, BrokenPipeError)
+        return Ending(
+            all_read=session.all_read,
+            failed=not session.tally.all_succeeded,
+            unusable=session.unusable or (failure is not None and not reader_gone),
+            reader_gone=reader_gone,
+            uncertain=session.tally.uncertain > 0 or (report is not None and bool(report.bugs)),
+            unfinished=report is not None and bool(report.unfinished),
+            signal=None if self._caught is None or self._caught.last is None else int(self._caught.last),
+        )
+
+    def last_lines(self, ending: Ending) -> Iterator[str]:
+        """What to say at the end: nothing when all is well and nobody sits at a terminal."""
+        if not (ending.exit_code or ending.signal or self._on_terminal or self._view is not None):
+            return
+        session = self._session
+        yield from uncertain_lines(session.tally, self._supervisor.report)
+        if ending.reader_gone:
+            return
+        if self._outlet.failure is not None:
+            yield f"{self._outlet.lost} results were not written"
+        if session.tally.calls or not ending.unusable:
+            yield headline(session.tally)
+        if self._caught is not None and self._caught.count:
+            yield self._by_signal(self._caught)
+        elif session.stopped is not None:
+            yield f"stopped: {session.stopped}"
+        elif not ending.all_read and not ending.unusable:
+            yield "the deadline came before the end of the input"
+
+    def _by_signal(self, caught: Caught) -> str:
+        report = self._supervisor.report
+        if caught.count > 1:
+            how = "aborted"
+        elif report is not None and report.mode == "abort":
+            how = f"the drain took longer than {self._settings.drain_for:g} s, so what was left was aborted"
+        else:
+            how = "drained"
+        return f"{caught.name}: {how}" + ("" if self._session.all_read else "; the input was not read to its end")

@@ -1,0 +1,79 @@
+"""What the user asked for, checked and frozen."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypedDict
+
+import attrs
+
+InputKind = Literal["auto", "calls", "openai", "openai-responses", "anthropic", "gemini"]
+OutputFormat = Literal["result", "openai", "openai-responses", "anthropic", "gemini"]
+ErrorDetail = Literal["message", "declared"]
+
+INPUTS: Final[tuple[InputKind, ...]] = ("auto", "calls", "openai", "openai-responses", "anthropic", "gemini")
+FORMATS: Final[tuple[OutputFormat, ...]] = ("result", "openai", "openai-responses", "anthropic", "gemini")
+MEBIBYTE: Final = 1024 * 1024
+
+
+class ToolOptions(TypedDict):
+    """Where the tools come from."""
+
+    words: tuple[str, ...]
+    toolbox: tuple[str, ...]
+    kit: str | None
+    root: str | None
+    debug: bool
+
+
+class RunOptions(ToolOptions):
+    """The options of ``armory-trio run``, under the names that click gives them."""
+
+    input: InputKind
+    format: OutputFormat
+    concurrency: int | None
+    queue: int
+    sequential: bool
+    unordered: bool
+    fail_fast: bool
+    timeout: float | None
+    deadline: float | None
+    drain_for: float
+    cleanup_timeout: float
+    owner: str | None
+    error_detail: ErrorDetail
+    max_bytes: int
+    live: bool | None
+
+
+@attrs.frozen(kw_only=True)
+class RunSettings:
+    """How the calls of one run are made and their results written.
+
+    Args:
+        file: The file to read; None or ``-`` is standard input.
+        deadline: Seconds from the start for everything.
+        live: Whether a live view is shown; None decides by the terminal.
+        debug: Whether errors come with their traceback.
+    """
+
+    file: str | None
+    input: InputKind
+    format: OutputFormat
+    concurrency: int
+    queue: int
+    unordered: bool
+    fail_fast: bool
+    timeout: float | None
+    deadline: float | None
+    drain_for: float
+    cleanup_timeout: float
+    owner: str | None
+    error_detail: ErrorDetail
+    max_bytes: int
+    live: bool | None
+    debug: bool
+
+    @property
+    def window(self) -> int:
+        """So many calls may be running, waiting or unwritten; then reading pauses."""
+        return self.concurrency + self.queue
