@@ -120,7 +120,7 @@ def test_every_supported_value_is_shown_or_refused_for_a_clash_of_its_keys(value
         content = encode_content(value)
         text = encode_json(value)
     except UnencodableResult as error:
-        assert "both become the name" in error.reason  # noqa: PT017  # nothing else may be wrong with these values
+        assert "both become the name" in error.reason  # nothing else may be wrong with these values
         return
 
     assert repr(value) == before

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import enum
 import io
+import itertools
 import sys
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -327,3 +329,55 @@ def test_what_stops_the_program_is_not_caught() -> None:
 def test_a_content_block_that_no_provider_would_take_is_an_error(block: object, reason: str) -> None:
     assert reason in refusal(block).reason
     assert refusal({"a": [block]}).path == ("a", 0)
+
+
+class EndlessRow(Sequence[int]):
+    def __len__(self) -> int:
+        return 1
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[int]: ...
+    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
+        return 1 if isinstance(index, int) else self
+
+
+class EndlessList(list[int]):
+    def __iter__(self) -> Iterator[int]:
+        while True:
+            yield 1
+
+
+class EndlessTable(Mapping[int, int]):
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Iterator[int]:
+        return itertools.count()
+
+    def __getitem__(self, key: int) -> int:
+        return key
+
+
+@requirement("content.endless")
+@pytest.mark.parametrize("value", [EndlessRow(), EndlessList([1]), EndlessTable(), range(10**12)], ids=type)
+def test_what_has_no_end_is_an_error(monkeypatch: pytest.MonkeyPatch, value: object) -> None:
+    for module in ("_blocks", "_writer"):
+        monkeypatch.setattr(f"armory_trio.content.{module}.MAX_VALUES", 1_000)
+    for encode in (encode_content, encode_json):
+        with pytest.raises(UnencodableResult, match="more than 1,000 values"):
+            encode(value)
+
+
+@requirement("content.endless")
+def test_an_enum_that_answers_itself_for_its_value_is_an_error() -> None:
+    class Mirror(enum.Enum):
+        SELF = 1
+
+        @property
+        def value(self) -> Mirror:  # type: ignore[override]  # the mistake under test
+            return self
+
+    with pytest.raises(UnencodableResult, match="it has no documented form"):
+        encode_content(Mirror.SELF)

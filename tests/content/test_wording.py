@@ -136,7 +136,7 @@ CODES: Final[dict[str, tuple[Category, int, str]]] = {
     "CANCELLED": ("cancelled", 1, "cancelled while it ran"),
     "NOT_STARTED": ("cancelled", 0, "cancelled before it started"),
     "INTERNAL_ERROR": ("internal", 1, "failed"),
-    "OUTPUT_INVALID": ("internal", 1, "does not fit its declared output"),
+    "OUTPUT_INVALID": ("internal", 1, "cannot be shown"),
     "WORKER_LOST": ("internal", 1, "lost together with the process"),
     "STRAY_CANCELLED": ("internal", 1, "failed"),
     "ENGINE_ERROR": ("internal", 1, "failed"),

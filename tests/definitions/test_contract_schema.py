@@ -22,6 +22,10 @@ DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 CONTEXT = object()
 
 
+def only(arguments: object) -> object:
+    return arguments
+
+
 def schema_of(contract: InputContract) -> dict[str, object]:
     return cast("dict[str, object]", thaw_json(contract.schema))
 
@@ -119,6 +123,55 @@ def test_an_older_draft_is_read_as_what_it_says_it_is() -> None:
         contract_from_schema({"$schema": DRAFT_7, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]})
 
 
+@requirement("contracts.issues")
+@pytest.mark.parametrize(
+    ("schema", "value", "issues"),
+    [
+        ({"not": {"type": "integer"}}, 1, [("a", "constraint", "`a`: does not fit not")]),
+        ({"anyOf": [{"type": ["integer", "null"]}, {"const": "x"}]}, [], [("a", "type", None)]),
+        ({"oneOf": [{"type": "integer"}, {"minimum": 1}]}, 2, [("a", "choice", None)]),
+        ({"properties": {"b": False}}, {"b": 1}, [("a.b", "unknown", "`a.b`: is not allowed here")]),
+        ({"propertyNames": {"maxLength": 1}}, {"bb": 1}, [("a.bb", "unknown", None)]),
+        ({"minProperties": 1}, {}, [("a", "constraint", "`a`: expected at least 1 members, got 0")]),
+        ({"anyOf": [{"$ref": "#/$defs/t"}, {"type": "array", "items": {"type": "string"}}]}, 1, [("a", "type", None)]),
+        ({"anyOf": [True, False]}, 1, []),
+        ({"if": {"type": "integer"}, "then": {"minimum": 5}}, 1, [("a", "constraint", None)]),
+    ],
+)
+def test_every_keyword_has_an_issue(schema: object, value: object, issues: list[tuple[str, str, str | None]]) -> None:
+    contract = contract_from_schema({"properties": {"a": schema}, "$defs": {"t": {"title": "Thing", "type": "object"}}})
+    if not issues:
+        assert contract.validate({"a": value}) == {"a": value}
+        return
+    found = refused(contract, {"a": value})
+    assert [(issue.path, issue.code) for issue in found] == [(path, code) for path, code, _ in issues]
+    for issue, (_, _, words) in zip(found, issues, strict=True):
+        assert issue.message == (words or issue.message)
+        assert issue.message.startswith("`a")
+
+
+@requirement("contracts.issues")
+def test_the_alternatives_are_described_in_words() -> None:
+    thing = {"title": "Thing", "type": "object"}
+    branches = [{"$ref": "#/$defs/t"}, {"$ref": "#/$defs/u"}, {"type": "array", "items": {"type": "string"}}]
+    more = [{"const": 7}, {"enum": ["x", 8]}, {"type": ["null", "boolean"]}]
+    contract = contract_from_schema(
+        {"properties": {"a": {"anyOf": [*branches, *more]}}, "$defs": {"t": thing, "u": {"type": "object"}}}
+    )
+    [issue] = refused(contract, {"a": 1.5})
+    wanted = '`a`: expected Thing, u, array of string, 7, "x" or 8 or null or boolean, got number'
+    assert issue.message == wanted
+
+
+@requirement("contracts.hostile")
+def test_a_pattern_that_takes_for_ever_elsewhere_does_no_harm() -> None:
+    contract = contract_from_schema(
+        {"patternProperties": {"^(a+)+$": {"type": "integer"}}, "additionalProperties": False}
+    )
+    assert refused(contract, {"a" * 40 + "!": 1.0})[0].code == "unknown"
+    assert contract.validate({"aaa": 1.0}) == {"aaa": 1}
+
+
 # ── The root ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -190,6 +243,15 @@ def test_a_reference_at_the_root_is_followed_and_closed() -> None:
         {"properties": {"v": {"$ref": "#/$defs/a~1b%25"}}, "$defs": {"a/b%": {"type": "integer"}}}
     )
     assert escaped.validate({"v": 2.0}) == {"v": 2}
+    nested = {"type": "array", "items": [{"type": "integer"}]}
+    listed = contract_from_schema(
+        {"$schema": DRAFT_7, "properties": {"v": {"$ref": "#/definitions/l/items/0"}}, "definitions": {"l": nested}}
+    )
+    assert listed.validate({"v": 2.0}) == {"v": 2}
+    dynamic = contract_from_schema(
+        {"properties": {"v": {"$dynamicRef": "#node"}}, "$defs": {"x": {"$dynamicAnchor": "node", "type": "integer"}}}
+    )
+    assert repr(dynamic.validate({"v": 2.0})) == "{'v': 2}"
     anchored = contract_from_schema(
         {"properties": {"v": {"$ref": "#here"}}, "$defs": {"x": {"$anchor": "here", "type": "integer"}}}
     )
@@ -206,7 +268,7 @@ def test_the_schema_is_copied_and_never_changed() -> None:
     cast("dict[str, dict[str, object]]", schema["properties"])["a"]["type"] = "string"
     assert contract.validate({"a": 2}) == {"a": 2}
     with pytest.raises(TypeError):
-        contract.schema["x"] = 1  # type: ignore[index]  # pyright: ignore  # the point of the test
+        contract.schema["x"] = 1  # type: ignore[index]  # pyright: ignore[reportIndexIssue]  # the point of the test
 
 
 # ── What arrives ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -310,7 +372,7 @@ def test_a_pair_is_shown_as_it_is_and_decides_itself() -> None:
     assert validated is seen[0]
     assert contract.dump(validated) == {"query": 2.0, "other": ["x"]}
     assert contract.named(validated)["query"] == 2.0
-    assert contract.caller(lambda arguments: arguments)(validated, None) is validated
+    assert contract.caller(only)(validated, None) is validated
     assert refused(contract, {}) == (ArgumentIssue("query", "required", "`query`: required"),)
 
 
@@ -329,8 +391,8 @@ def test_a_validator_cannot_change_what_will_run() -> None:
 
     contract = contract_from_pair(SCHEMA, tamper)
     validated = contract.validate(given)
-    assert isinstance(validated, MappingProxyType)
-    assert contract.dump(validated) == {"a": {"b": [1]}}
+    assert type(validated) is MappingProxyType
+    assert contract.dump(cast("object", validated)) == {"a": {"b": [1]}}
 
 
 @requirement("contracts.pair")
@@ -371,14 +433,18 @@ def test_what_a_validator_raises_passes_through_and_what_it_would_await_is_refus
     async def later(_value: Mapping[str, object]) -> object:
         return True
 
+    class Later:
+        def __call__(self, value: Mapping[str, object]) -> object:
+            return later(value)
+
     with pytest.raises(LookupError, match="the validator's own"):
         contract_from_pair(SCHEMA, broken).validate({})
     with pytest.raises(DefinitionError, match=r"input\.validate: must be a plain function"):
         contract_from_pair(SCHEMA, later)
-    [issue] = refused(contract_from_pair(SCHEMA, lambda value: later(value)), {})
+    [issue] = refused(contract_from_pair(SCHEMA, Later()), {})
     assert issue.code == "invalid"
     with pytest.raises(DefinitionError, match=r"input\.validate: must be a function, not str"):
-        contract_from_pair(SCHEMA, "x")  # type: ignore[arg-type]  # pyright: ignore  # the point of the test
+        contract_from_pair(SCHEMA, "x")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # the point of the test
 
 
 @requirement("contracts.pair", "contracts.hostile")

@@ -5,7 +5,7 @@ import inspect
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Optional, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, NewType, Optional, TypeVar, cast
 
 import msgspec
 import pytest
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from armory_trio.definitions._call import ToolCall
 
 T = TypeVar("T")
+Maybe = TypeAliasType("Maybe", Optional[T], type_params=(T,))  # T | None is no expression
+Number = TypeAliasType("Number", Annotated[int, Ge(1)])
+UserId = NewType("UserId", int)
 CONTEXT = object()
 
 
@@ -60,7 +63,9 @@ def local_tool() -> tuple[Callable[..., object], Mapping[str, object]]:
     class Model:
         size: int
 
-    def describe(model: Optional[Model], ctx: ToolContext, others: list[Model] | None = None) -> object:  # noqa: UP045  # as users write it
+    def describe(
+        model: Optional[Model], ctx: ToolContext, others: list[Model] | None = None
+    ) -> object:  # as users write it
         return model, ctx, others
 
     return describe, locals()
@@ -100,6 +105,22 @@ def test_a_class_in_the_closure_is_found_without_help() -> None:
 
 
 @requirement("contracts.signature.annotations")
+def test_a_name_that_is_assigned_later_does_not_stand_in_the_way() -> None:
+    def use(a: int) -> object:
+        return a, later
+
+    contract = contract_from_signature(use)
+    later = "assigned"
+    assert contract.caller(use)(contract.validate({"a": 1}), None) == (1, "assigned")
+
+
+@requirement("contracts.signature.forms")
+def test_a_class_and_a_builtin_can_be_called_like_functions() -> None:
+    assert run(Point3, {"x": 1, "y": 2}) == Point3(1, 2)
+    assert run(cast("Callable[..., object]", divmod), {"x": 7, "y": 2}) == (3, 1)
+
+
+@requirement("contracts.signature.annotations")
 def test_an_annotation_that_cannot_be_resolved_fails_at_definition_with_its_name() -> None:
     def broken(a: int, b: ToolCall) -> None: ...
 
@@ -113,7 +134,7 @@ def test_a_class_whose_fields_cannot_be_resolved_fails_at_definition() -> None:
     def outer() -> type:
         @dataclass
         class Broken:
-            field: Nowhere  # type: ignore[name-defined]  # noqa: F821  # pyright: ignore  # the point of the test
+            field: Nowhere  # type: ignore[name-defined]  # noqa: F821  # pyright: ignore[reportUndefinedVariable]  # the point of the test
 
         return Broken
 
@@ -177,30 +198,27 @@ def test_the_result_annotation_can_be_resolved_too() -> None:
 
 @requirement("contracts.signature.annotations")
 def test_aliases_new_types_and_type_variables_stand_for_what_they_mean() -> None:
-    maybe = TypeAliasType("maybe", "T | None", type_params=(T,))
-    number = TypeAliasType("number", Annotated[int, Ge(1)])
+    def use(a: Number, b: Maybe[int], c: T, d: UserId) -> object:  # pyright: ignore[reportInvalidTypeVarUse]  # no caller binds it
+        return a, b, c, d
 
-    def use(a: int, b: int, c: T) -> object:  # type: ignore[type-var,unused-ignore]  # annotations are replaced below
-        return a, b, c
-
-    use.__annotations__.update(a=number, b=maybe.__value__ if isinstance(maybe.__value__, type) else Optional[int])
     contract = contract_from_signature(use)
     assert properties_of(contract) == {
         "a": {"type": "integer", "minimum": 1},
         "b": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
         "c": {},
+        "d": {"type": "integer"},
     }
 
 
 # ── Names ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def clashing(
+def clashing(  # one parameter for each name
     _p: int,
     model_config: str,
     schema: str,
     json: str,
-    copy: bool,
+    copy: bool,  # one of the names
     self_: int,
     cls: int,
     __struct_fields__: int,
@@ -347,6 +365,8 @@ def test_a_callable_without_a_readable_signature_is_refused_at_definition() -> N
 
     with pytest.raises(DefinitionError, match="tool 'Odd': signature: can't be read"):
         contract_from_signature(Odd())
+    assert find_context(Odd(), subject="tool") is None
+    assert signature_hint(Odd(), "return", subject="tool") is inspect.Parameter.empty
 
 
 @requirement("contracts.caller")
@@ -430,7 +450,7 @@ def test_a_default_of_another_type_than_the_annotation_is_written_by_its_own() -
 @requirement("contracts.signature.unannotated")
 def test_a_parameter_without_an_annotation_takes_any_json_value() -> None:
     def use(a, b=None):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # the point of the test
-        return a, b
+        return cast("object", (a, b))
 
     contract = contract_from_signature(cast("Callable[..., object]", use))
     assert properties_of(contract) == {"a": {}, "b": {"default": None}}
@@ -504,14 +524,14 @@ def test_the_docstring_fills_in_where_the_annotation_says_nothing() -> None:
 
 @requirement("contracts.constraints")
 def test_each_kind_of_value_has_its_own_words_for_limits() -> None:
-    def use(
+    def use(  # one parameter for each kind
         text: Annotated[str, Len(2, 3), msgspec.Meta(pattern="^a", title="T", examples=["ab"])],
         items: Annotated[list[int], Len(1, 2)],
         table: Annotated[dict[str, int], Len(1)],
         number: Annotated[float, msgspec.Meta(gt=0, lt=1)],
         even: Annotated[int, msgspec.Meta(multiple_of=2, extra_json_schema={"format": "int32"})],
         pair: Annotated[tuple[int, ...], Len(1, 2)] = (1,),
-        unique: Annotated[set[int], Len(2)] = frozenset({1, 2}),  # type: ignore[assignment]  # pyright: ignore  # a default that can't change
+        unique: Annotated[frozenset[int], Len(2)] = frozenset({1, 2}),
         raw: Annotated[bytes, Len(2)] = b"ab",
         either: Annotated[int | str | None, Ge(3), Len(1)] = 4,
         finite: Annotated[IsFinite[float], Unit("m")] = 1.0,
@@ -546,6 +566,20 @@ def test_each_kind_of_value_has_its_own_words_for_limits() -> None:
         [issue, *_] = refused(contract, {**good, name: value})
         assert (issue.path, issue.code) == (name, "constraint"), issue
     assert refused(contract, {**good, "either": ""})[0].path == "either"
+
+
+@requirement("contracts.constraints")
+def test_metadata_of_other_libraries_is_left_alone() -> None:
+    class Foreign:
+        description = "its description"
+
+    def use(a: int, b: int) -> None: ...
+
+    use.__annotations__.update(a=Annotated[int, object(), 3], b=Annotated[int, Foreign()])
+    assert properties_of(contract_from_signature(use)) == {
+        "a": {"type": "integer"},
+        "b": {"type": "integer", "description": "its description"},
+    }
 
 
 @requirement("contracts.constraints.none-ignored")
@@ -583,10 +617,10 @@ def test_the_schema_cannot_be_changed() -> None:
 
     contract = contract_from_signature(use)
     with pytest.raises(TypeError):
-        contract.schema["x"] = 1  # type: ignore[index]  # pyright: ignore  # the point of the test
+        contract.schema["x"] = 1  # type: ignore[index]  # pyright: ignore[reportIndexIssue]  # the point of the test
     inner = cast("dict[str, dict[str, object]]", contract.schema["properties"])
     with pytest.raises(TypeError):
         inner["a"]["type"] = "string"
     assert isinstance(contract.schema["required"], tuple)
     with pytest.raises(AttributeError):
-        contract.schema = {}  # type: ignore[misc]  # pyright: ignore  # the point of the test
+        contract.schema = {}  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]  # the point of the test

@@ -47,8 +47,7 @@ def value_of(kind: object, value: object, *, lenient: bool = False) -> object:
     contract = contract_from_signature(one(kind), lenient=lenient)
     try:
         return contract.named(contract.validate({"a": value}))["a"]
-    except InvalidArguments as error:
-        assert all(issue.path.startswith("a") for issue in error.issues)
+    except InvalidArguments:
         return REFUSED
 
 
@@ -101,8 +100,10 @@ class Outer:
 @requirement("contracts.closed", "contracts.issues")
 def test_objects_inside_are_closed_and_their_issues_have_a_place() -> None:
     contract = contract_from_signature(one(Outer))
-    arguments = {"a": {"inner": [{"number": 1}, {"numbr": 2, "number": "x"}], "by_name": {"k.x": {}}, "other": 0}}
-    assert {(issue.path, issue.code) for issue in refused(contract, arguments)} == {
+    inner: list[object] = [{"number": 1}, {"numbr": 2, "number": "x"}]
+    by_name: dict[str, object] = {"k.x": {}}
+    issues = refused(contract, {"a": {"inner": inner, "by_name": by_name, "other": 0}})
+    assert {(issue.path, issue.code) for issue in issues} == {
         ("a.inner[1].number", "type"),
         ("a.inner[1].numbr", "unknown"),
         ('a.by_name["k.x"].number', "missing"),
@@ -131,7 +132,7 @@ def test_what_was_sent_as_text_is_never_quoted() -> None:
     class Colour(enum.Enum):
         RED = "red"
 
-    def use(
+    def use(  # one parameter for each kind
         a: int,
         b: Colour,
         c: Annotated[str, Len(100)],
@@ -268,7 +269,7 @@ def test_integers_are_exact_however_large(value: int, number: object) -> None:
 
 @requirement("contracts.integers")
 def test_an_integral_float_becomes_an_integer_where_one_is_asked_for() -> None:
-    def give(
+    def give(  # one parameter for each kind
         a: int, b: float, c: list[int], d: dict[str, Inner], e: Literal[3, "x"], f: int | str, g: object = None
     ) -> None: ...
 
@@ -449,11 +450,12 @@ def test_half_a_character_is_kept_as_text_and_no_accident_elsewhere() -> None:
     assert value_of(int, "\ud800") is REFUSED
     assert value_of(dt.date | str, "\ud800") == "\ud800"
     assert refused(contract_from_signature(read), {"\ud800": 1})[0].code in ("unknown", "not-json")
-    for schema, given in (
+    cases: list[tuple[dict[str, object], dict[str, object]]] = [
         ({"a": {"minLength": 3}}, {"a": "\ud800"}),
         ({"a": {"enum": ["x"]}}, {"a": "\ud800"}),
         ({"a": {}}, {"\ud800": 1}),
-    ):
+    ]
+    for schema, given in cases:
         [issue] = refused(contract_from_schema({"properties": schema}), given)
         assert issue.code == "not-json"
     assert contract_from_schema({"properties": {"a": {}}}).validate({"a": "\ud800"}) == {"a": "\ud800"}

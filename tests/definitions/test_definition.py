@@ -73,7 +73,7 @@ def test_the_risk_of_a_definition_includes_the_metadatas_flags() -> None:
 
 @requirement("definitions.lifecycle")
 @pytest.mark.parametrize(("deprecated", "counts"), [(True, True), ("old", True), (False, False), ("", False)])
-def test_a_tool_is_deprecated_by_true_or_by_text(deprecated: bool | str, counts: bool) -> None:  # noqa: FBT001  # data
+def test_a_tool_is_deprecated_by_true_or_by_text(deprecated: bool | str, counts: bool) -> None:
     assert definition(lifecycle=Lifecycle(deprecated=deprecated)).deprecated is counts
 
 

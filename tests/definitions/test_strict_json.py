@@ -66,7 +66,7 @@ def test_any_text_is_a_value_or_a_json_error(text: str, raw: bytes) -> None:
         try:
             require_json(parse_json(anything))
         except JsonError as error:
-            assert str(error).isprintable()  # noqa: PT017 - which of the two it is depends on the text
+            assert str(error).isprintable()
 
 
 @requirement("canonical.hostile-text")

@@ -91,7 +91,7 @@ def test_a_name_means_the_highest_version_and_an_id_means_itself() -> None:
 
 @requirement("toolbox.versions")
 @pytest.mark.parametrize(("deprecated", "meant"), [(True, "1.0.0"), ("old", "1.0.0"), (False, "2.0.0"), ("", "2.0.0")])
-def test_a_deprecated_version_comes_after_all_others(deprecated: bool | str, meant: str) -> None:  # noqa: FBT001  # data
+def test_a_deprecated_version_comes_after_all_others(deprecated: bool | str, meant: str) -> None:
     toolbox = Toolbox([named("sum", version="2.0.0", deprecated=deprecated), named("sum", version="1.0.0")])
     found = toolbox.get("sum")
     assert found is not None

@@ -133,7 +133,7 @@ def test_is_toolbox_knows_a_toolbox() -> None:
         ({"tools": A}, "tools", "must be a list of tools"),
         ({"tools": "a"}, "tools", "must be a list of tools"),
         ({"tools": None}, "tools", "must be a list of tools"),
-        ({"context": ["a"]}, "context", "must be a Mapping"),
+        ({"context": ["a"]}, "context", "must be a mapping"),
         ({"context": {1: "a"}}, "context key 1", "must be text"),
         ({"revision": ""}, "revision", "is blank"),
         ({"revision": 3}, "revision", "must be text"),

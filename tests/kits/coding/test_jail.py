@@ -4,6 +4,7 @@ import contextlib
 import errno
 import gc
 import os
+import shutil
 import socket
 import threading
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 
 from armory_trio.definitions._call import ToolFailure
 from armory_trio.errors import DefinitionError
-from armory_trio.kits.coding import InvalidPath, Jail, NotAFile, NothingThere, PathEscape, read_file
+from armory_trio.kits.coding import GlobQuery, InvalidPath, Jail, NotAFile, NothingThere, PathEscape, glob, read_file
 from tests.kits.coding.trees import SECRET, Doorkeeper, never, plant
 from tests.requirements import requirement
 
@@ -183,7 +184,7 @@ def test_no_message_tells_where_the_root_is(root: Path, path: str) -> None:
 
 
 @requirement("kits.jail.malformed-refused")
-@pytest.mark.parametrize("path", ["", "   ", "a\0b", "x" * 5000, "half\ud800pair"])
+@pytest.mark.parametrize("path", ["", "a\0b", "x" * 5000, "half\ud800pair"])
 def test_what_cannot_be_a_path_is_refused(root: Path, path: str) -> None:
     failure = refusal(root, path)
 
@@ -505,6 +506,32 @@ def test_a_root_that_is_no_directory_is_refused_at_once(root: str) -> None:
         Jail(root)
 
     assert caught.value.field == "root"
+
+
+@requirement("kits.jail.wrong-root")
+@pytest.mark.parametrize("root", [None, 5, b"root", ["root"], "x" * 300])
+def test_a_root_that_cannot_even_be_looked_at_is_refused_at_once(root: object) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        Jail(root)  # type: ignore[arg-type]  # the mistake under test
+
+    assert caught.value.field == "root"
+
+
+@requirement("kits.jail.errors-told")
+def test_a_root_that_was_deleted_is_told_and_does_not_look_empty(root: Path) -> None:
+    with Jail(root) as jail:
+        assert content(jail, "top.txt") == "top"
+        shutil.rmtree(root)
+
+        with pytest.raises(ToolFailure, match="the root directory was deleted"):
+            glob(never, jail, GlobQuery(pattern="*"))
+
+
+@requirement("kits.names.undecodable", "kits.jail.inside")
+def test_a_name_of_blanks_is_a_name(root: Path) -> None:
+    plant(root, {" ": "blank"})
+
+    assert content(root, " ") == "blank"
 
 
 @requirement("kits.jail.wrong-root")

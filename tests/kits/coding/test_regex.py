@@ -145,3 +145,11 @@ def test_a_slow_search_asks_between_its_blocks_whether_to_go_on(monkeypatch: pyt
 
     with pytest.raises(Stopped):
         list(hard.hits(data * 100, stop_after(2), []))
+
+
+@requirement("kits.grep.line-ends")
+def test_a_class_that_excludes_line_ends_matches_within_a_line() -> None:
+    assert lines_of(r"a[^\n]+b", "axb\na\nb") == [1]
+    assert lines_of(r"[^\]\n]", "]\nx") == [2]
+    with pytest.raises(ToolFailure, match="never matches within a line"):
+        compile_search(r"\[^\n]", "")

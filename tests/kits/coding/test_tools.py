@@ -81,10 +81,14 @@ def test_a_wrong_option_is_told_when_the_tools_are_made(root: Path) -> None:
         coding_tools(root, options=CodingOptions(grep=""))
     with pytest.raises(DefinitionError):
         coding_tools(root / "nowhere")
-    with pytest.raises(ValueError, match="max_bytes"):
+    with pytest.raises(DefinitionError, match="ReadLimits: max_bytes: must be a whole number from 4 on, not 3"):
         ReadLimits(max_bytes=3)
-    with pytest.raises(ValueError, match="max_line"):
-        GrepLimits(max_line=0)
+    with pytest.raises(DefinitionError, match=r"GrepLimits: max_line: .* not 1\.5"):
+        GrepLimits(max_line=1.5)  # type: ignore[arg-type]  # the mistake under test
+    with pytest.raises(DefinitionError, match=r"GrepLimits: max_file_bytes: .* not True"):
+        GrepLimits(max_file_bytes=True)
+    with pytest.raises(DefinitionError, match="CodingOptions: read_limits: must be ReadLimits"):
+        CodingOptions(read_limits=5)  # type: ignore[arg-type]  # the mistake under test
 
 
 # -- the extra
