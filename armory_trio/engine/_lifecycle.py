@@ -6,7 +6,7 @@ Everything that decides a state lives in this file; nothing here waits, reads a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, get_args
 
 import msgspec
 
@@ -56,34 +56,8 @@ CLEANUP_PENDING: Final = "cleanup-pending"
 TERMINAL: Final = "terminal"
 UNKNOWN_EFFECT: Final = "unknown-effect"
 
-STATES: Final[tuple[State, ...]] = (
-    QUEUED,
-    ACTIVE,
-    WAITING,
-    STREAMING,
-    ABORT_REQUESTED,
-    CLEANUP_PENDING,
-    TERMINAL,
-    UNKNOWN_EFFECT,
-)
-
-EVENTS: Final[tuple[Event, ...]] = (
-    "start",
-    "settle",
-    "abort",
-    "abort-during-hook",
-    "wait",
-    "resume",
-    "resume-last",
-    "stream",
-    "end",
-    "end-unknown",
-    "lose",
-    "overdue",
-    "unresolved",
-    "late-end",
-    "resolve",
-)
+STATES: Final[tuple[State, ...]] = get_args(State)
+EVENTS: Final[tuple[Event, ...]] = get_args(Event)
 
 TRANSITIONS: Final[Mapping[State, Mapping[Event, State]]] = {
     QUEUED: {"start": ACTIVE, "settle": TERMINAL, "abort": TERMINAL, "abort-during-hook": ABORT_REQUESTED},
