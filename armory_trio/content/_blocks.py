@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import islice
 from typing import Final, NoReturn
 
 from ..definitions._call import AudioContent, Content, ImageContent, JsonContent, LinkContent, TextContent
@@ -12,6 +13,10 @@ from ._shapes import is_row
 
 EMPTY_TEXT: Final = "(empty text)"
 """What stands for an empty str: providers refuse empty text."""
+
+MAX_VALUES: Final = 1_000_000
+"""Values that are looked at one by one. A sequence of somebody's own may have no end, and no model reads so many;
+plain lists and dicts, which have one, take the shortcut and are not counted."""
 
 _BLOCKS: Final = (TextContent, JsonContent, ImageContent, AudioContent, LinkContent)
 
@@ -72,7 +77,7 @@ def holds_block(row: list[object] | tuple[object, ...]) -> bool:
         if id(current) in seen:
             continue
         seen.add(id(current))
-        for item in current:
+        for item in islice(current, MAX_VALUES):
             if is_row(item):
                 waiting.append(item)
             elif block_of(item) is not None:

@@ -43,7 +43,10 @@ class TooManyDigits(Exception):
 def bare(value: object) -> object:
     """The value of an enum's member; anything else as it is."""
     while isinstance(value, Enum):
-        value = value.value
+        inner: object = value.value
+        if inner is value:  # a property of the enum's own
+            break
+        value = inner
     return value
 
 

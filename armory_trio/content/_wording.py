@@ -63,7 +63,7 @@ _RAN: Final[Mapping[str, str]] = {
     "CONNECTION_LOST": "lost its connection",
     "DEADLINE_EXCEEDED": "was still running at its deadline",
     "IDLE_TIMEOUT": "showed no progress for too long",
-    "OUTPUT_INVALID": "returned something that does not fit its declared output",
+    "OUTPUT_INVALID": "returned something that cannot be shown",
     "WORKER_LOST": "was lost together with the process that it ran in",
 }
 """How a call that ran went wrong: by code, else by category. Read after the tool's name."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final, NoReturn
 
 from ..definitions._call import AudioContent, Content, ImageContent, JsonContent, LinkContent, TextContent
-from ._blocks import block_of, fault_of, holds_block, presentable, text_block
+from ._blocks import MAX_VALUES, block_of, fault_of, holds_block, presentable, text_block
 from ._plain import plain_text
 from ._scalars import MAX_DIGITS, TooManyDigits, bare, data_uri, encodable, join_pairs, literal, octets, quote, words
 from ._shapes import Bag, Items, Members, StandIn, is_row, shape_of
@@ -33,7 +33,7 @@ _MEDIA: Final = (ImageContent, AudioContent)
 class Writer:
     """Writes one value; knows where it is, what it stands in, and which pictures and sounds it took out."""
 
-    __slots__ = ("_hoisted", "_hoisting", "_media", "_met", "_open", "_repeats", "_root", "path")
+    __slots__ = ("_hoisted", "_hoisting", "_media", "_met", "_open", "_repeats", "_root", "_values", "path")
 
     def __init__(self, root: object, *, hoisting: bool) -> None:
         self.path: list[Step] = []
@@ -41,6 +41,7 @@ class Writer:
         self._open: dict[int, tuple[object, int]] = {}
         self._met: dict[int, object] = {}
         self._repeats = 0
+        self._values = 0
         self._hoisting = hoisting
         self._hoisted: list[Content] = []
         self._media = 0
@@ -76,6 +77,7 @@ class Writer:
         found: list[Content] = []
         for index, item in enumerate(row):
             self.path.append(index)
+            self._count()
             found += self.blocks(item)
             self.path.pop()
         del self._open[id(row)]
@@ -128,13 +130,14 @@ class Writer:
         texts: list[str] = []
         for index, item in enumerate(items):
             self.path.append(index)
+            self._count()
             texts.append(self.json(item))
             self.path.pop()
         return f"[{','.join(texts)}]"
 
     def _bag(self, items: Iterable[object]) -> str:
         hoisting, self._hoisting = self._hoisting, False  # a set has no order to number pictures by
-        texts = sorted((*_rank(item), self.json(item)) for item in items)
+        texts = sorted((*_rank(item), self._counted_json(item)) for item in items)
         self._hoisting = hoisting
         return f"[{','.join(text for _, _, text in texts)}]"
 
@@ -147,9 +150,19 @@ class Writer:
             if name in keys:
                 self._clash(name, keys[name], key)
             keys[name] = key
+            self._count()
             texts.append(f"{quote(name)}:{self.json(item)}")
             self.path.pop()
         return f"{{{','.join(texts)}}}"
+
+    def _counted_json(self, value: object) -> str:
+        self._count()
+        return self.json(value)
+
+    def _count(self) -> None:
+        self._values += 1
+        if self._values > MAX_VALUES:
+            self.fail(self.innermost, f"more than {MAX_VALUES:,} values: return the part that matters")
 
     def _name(self, key: object) -> str:
         """The member's name that a key becomes."""

@@ -12,7 +12,9 @@ from typing import Annotated, Final, Union, cast, get_args, get_origin
 import typing_extensions
 
 from ..errors import DefinitionError
+from ._checks import shown
 from ._context import BlockingContext, ToolContext
+from ._functions import attribute, layers, signature_of
 
 EMPTY: Final = inspect.Parameter.empty
 _CONTEXTS: Final = (ToolContext, BlockingContext)
@@ -38,19 +40,21 @@ class Signature:
     def __init__(self, subject: str, function: Callable[..., object], names: Mapping[str, object]) -> None:
         self.subject = subject
         self.function = function
+        self.found = signature_of(function)
         self.code = _code(function)
         closure = _closure(self.code)
         self.globals: dict[str, object] = {kind.__name__: kind for kind in _CONTEXTS}
-        self.globals.update(getattr(self.code, "__globals__", None) or _module_names(self.code))
-        parameters = cast("tuple[object, ...]", getattr(self.code, "__type_params__", ()))
-        self.locals = {**names, **closure, **{str(parameter): parameter for parameter in parameters}}
+        self.globals.update(_module_names(self.code))
+        parameters = attribute(self.code, "__type_params__")
+        own = cast("tuple[object, ...]", parameters) if isinstance(parameters, tuple) else ()
+        self.locals = {**names, **closure, **{str(parameter): parameter for parameter in own}}
 
     def parameters(self) -> list[inspect.Parameter]:
         """The parameters that somebody has to give."""
-        try:
-            found = inspect.signature(self.function)
-        except (TypeError, ValueError) as error:
-            raise DefinitionError(self.subject, "signature", f"can't be read: {error}") from error
+        found = self.found
+        if found is None:
+            reason = "can't be read; wrap it in a function whose parameters are written out"
+            raise DefinitionError(self.subject, "signature", reason)
         bound = bound_names(self.function)
         for parameter in found.parameters.values():
             stars = _VARIADIC.get(parameter.kind)
@@ -64,9 +68,8 @@ class Signature:
 
     def hint(self, name: str) -> object:
         """The annotation of one parameter, resolved."""
-        try:
-            found = inspect.signature(self.function)
-        except (TypeError, ValueError):
+        found = self.found
+        if found is None:
             return EMPTY
         annotation: object = found.return_annotation if name == "return" else found.parameters[name].annotation
         if annotation is EMPTY:
@@ -78,30 +81,15 @@ class Signature:
             )
         except Exception as error:  # an annotation is code: anything may go wrong in it
             place = f"parameter {name!r}" if name != "return" else "result"
-            reason = f"the annotation {annotation!r} can't be resolved: {error}"
+            reason = f"the annotation {shown(annotation)} can't be resolved: {error}"
             raise DefinitionError(self.subject, place, reason) from error
         return cast("object", hints[name])
 
 
 def _code(function: object) -> object:
     """The plain function behind wrappers, partials, methods and callable objects."""
-    found = function
-    while True:
-        if isinstance(found, functools.partial):
-            found = cast("object", found.func)
-        elif isinstance(found, types.MethodType):
-            found = found.__func__
-        elif hasattr(found, "__wrapped__"):
-            found = cast("object", found.__wrapped__)
-        elif isinstance(found, types.FunctionType | types.BuiltinFunctionType):
-            return found
-        elif isinstance(found, type):
-            return getattr(found, "__init__")  # noqa: B009  # the class's own, not an instance's
-        else:
-            method: object = getattr(type(found), "__call__", None)  # noqa: B004  # the method itself is wanted
-            if not isinstance(method, types.FunctionType):
-                return found
-            found = method
+    *_, found = layers(function)
+    return getattr(found, "__init__") if isinstance(found, type) else found  # noqa: B009  # the class's own, not an instance's
 
 
 def bound_names(function: object) -> frozenset[str]:
@@ -112,7 +100,10 @@ def bound_names(function: object) -> frozenset[str]:
 
 
 def _module_names(code: object) -> dict[str, object]:
-    module = sys.modules.get(getattr(code, "__module__", None) or "")
+    known = attribute(code, "__globals__")
+    if isinstance(known, dict):
+        return cast("dict[str, object]", known)
+    module = sys.modules.get(str(attribute(code, "__module__")))
     return vars(module) if module is not None else {}
 
 
@@ -149,11 +140,8 @@ def find_context(
         DefinitionError: There are several, or an annotation can't be resolved.
     """
     signature = Signature(subject, function, localns or {})
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return None
-    found = [(name, kind) for name in parameters if (kind := context_type(signature.hint(name))) is not None]
+    names = signature.found.parameters if signature.found is not None else ()
+    found = [(name, kind) for name in names if (kind := context_type(signature.hint(name))) is not None]
     if len(found) > 1:
         raise DefinitionError(subject, f"parameter {found[1][0]!r}", "a second context; one is enough")
     return found[0] if found else None

@@ -80,7 +80,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     defect: CallDefect | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not isinstance(self.id, str):
+        if not (isinstance(self.name, str) and isinstance(self.id, str)):  # type: ignore[redundant-expr]  # pyright: ignore[reportUnnecessaryIsInstance]  # a Struct takes anything
             raise TypeError(f"ToolCall(name={self.name!r}, id={self.id!r}): both are strings")
         if not self.id:
             force_setattr(self, "id", f"call-{_PREFIX}-{next(_NUMBERS)}")

@@ -9,6 +9,7 @@ from typing import cast
 from attrs import frozen
 
 from ._arguments import Invoker
+from ._functions import signature_of
 
 
 @frozen
@@ -36,7 +37,8 @@ def single_caller(function: Callable[..., object], context_parameter: str | None
     """Call *function* with the validated arguments first and the context, if it takes one, by its name."""
     if context_parameter is None:
         return _WithoutContext(function)
-    parameters = list(inspect.signature(function).parameters.values())
+    found = signature_of(function)
+    parameters = list(found.parameters.values()) if found is not None else []
     names = [parameter.name for parameter in parameters]
     if names[:1] == [context_parameter] and len(names) > 1:
         if parameters[0].kind is inspect.Parameter.POSITIONAL_ONLY:

@@ -28,8 +28,11 @@ def named(subject: str, prefix: str = "") -> Generator[None]:
 
 
 def shown(value: object) -> str:
-    """*value* as an error quotes it."""
-    text = repr(value)
+    """*value* as an error quotes it; one that can't be shown, by its type."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  # code of the caller's own: what is to be said is that the value is wrong
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
@@ -111,9 +114,12 @@ def members(subject: str, field: str, value: object, wanted: str) -> list[object
 
 
 def _listed(value: object) -> list[object] | None:
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
+        return None
+    try:
         return list(cast("Iterable[object]", value))
-    return None
+    except Exception:  # noqa: BLE001  # code of the caller's own: a list that can't be read is none
+        return None
 
 
 def names(subject: str, field: str, value: object) -> tuple[str, ...]:

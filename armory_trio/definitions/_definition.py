@@ -101,6 +101,8 @@ class ToolDefinition:
     classification: Classification = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        if not isinstance(cast("object", self.id), ToolId):
+            raise DefinitionError("tool", "id", f"must be a ToolId, not {shown(self.id)}")
         with named(f"tool {self.id.name!r}"):
             self._check_types()
             metadata = _json_object("metadata", self.metadata)

@@ -69,7 +69,7 @@ def read_docstring(text: str | None, names: Iterable[str] = ()) -> DocText:
         text: The docstring, indented as it stands in the source.
         names: The parameters there are; texts about others are dropped.
     """
-    lines = _clean(text or "")
+    lines = _clean(text) if isinstance(text, str) else []
     known = frozenset(names)
     prose: list[str] = []
     found: dict[str, str] = {}
@@ -87,8 +87,9 @@ def read_docstring(text: str | None, names: Iterable[str] = ()) -> DocText:
 
 
 def _clean(text: str) -> list[str]:
-    """The lines without the indentation of the source. Where the first one is a heading, nothing shows how far the
-    others are indented below it, so they are taken for its section.
+    """The lines without the indentation of the source.
+
+    Where the first one is a heading, nothing shows how far the others are indented below it: they are its section.
     """
     first, *rest = inspect.cleandoc(text).splitlines() or [""]
     is_heading = first.endswith(":") and first[:-1].lower() in _PARAMETERS

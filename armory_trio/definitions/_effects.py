@@ -91,7 +91,7 @@ class EffectTarget:
 
 def _in_order(targets: Iterable[EffectTarget]) -> tuple[EffectTarget, ...]:
     # A target that is listed twice stays twice: action documents count them.
-    return tuple(sorted(targets, key=lambda target: (target.kind, target.id)))
+    return tuple(sorted(_targets(targets), key=lambda target: (target.kind, target.id)))
 
 
 @attrs.frozen
@@ -134,10 +134,10 @@ def parse_effect(value: object) -> EffectDeclaration:
     if isinstance(value, Mapping):
         given = _only(cast("Mapping[object, object]", value), ("class", "targets"))
         return EffectDeclaration(cast("EffectClass", given.get("class")), _targets(given.get("targets", ())))
-    if value == "read-only":
-        return EffectDeclaration("read-only")
     if not isinstance(value, str):
         raise DefinitionError(_SUBJECT, "class", f"must be 'read-only' or {{'class', 'targets'}}, not {shown(value)}")
+    if value == "read-only":
+        return EffectDeclaration("read-only")
     one_of(_SUBJECT, "class", value, get_args(EffectClass))
     example = f'{{"class": "{value}", "targets": [{{"kind": "service", "id": "..."}}]}}'
     raise DefinitionError(_SUBJECT, "targets", f"a {value} effect must state its targets: {example}")
@@ -160,7 +160,11 @@ def _target(index: int, item: object) -> EffectTarget:
 def _only(given: Mapping[object, object], legal: tuple[str, ...]) -> Mapping[object, object]:
     for key in given:
         if key not in legal:
-            raise DefinitionError(_SUBJECT, str(key), f"is unknown here; legal are {' and '.join(legal)}")
+            raise DefinitionError(
+                _SUBJECT,
+                key if isinstance(key, str) else shown(key),
+                f"is unknown here; legal are {' and '.join(legal)}",
+            )
     return given
 
 

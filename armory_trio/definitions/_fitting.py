@@ -18,6 +18,9 @@ from ._canonical import parse_json
 
 Schema = Mapping[str, object]
 
+_COMBINING: Final = ("$ref", "anyOf", "allOf", "oneOf", "if", "then", "else", "dependentSchemas", "$dynamicRef")
+_REPAIRABLE: Final = frozenset((float, list, dict))
+"""The types of values in which strictness may find something to repair."""
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _DIGITS: Final = 4_000
 """Digits of a number that leniency reads out of a string; Python itself refuses more than 4,300."""
@@ -33,7 +36,7 @@ def json_type(value: object) -> str:
         case int():
             return "integer"
         case float():
-            return "integer" if value.is_integer() else "number"
+            return "integer" if float.is_integer(value) else "number"
         case str():
             return "string"
         case Mapping():
@@ -62,6 +65,8 @@ def speaking(root: Schema, schemas: Iterable[object]) -> list[Schema]:
 
 
 def _beside(root: Schema, schema: Schema) -> Iterator[object]:
+    if not any(word in schema for word in _COMBINING):
+        return
     for word in ("$ref", "$dynamicRef"):
         reference = schema.get(word)
         if isinstance(reference, str):
@@ -120,18 +125,11 @@ def _inner(schema: Schema, step: str | int) -> Iterator[object]:
         return
     named = _mapping(schema.get("properties"))
     yield named.get(step)
-    patterns = [inner for pattern, inner in _mapping(schema.get("patternProperties")).items() if _fits(pattern, step)]
-    yield from patterns
-    if step not in named and not patterns:
+    # Whether a pattern matches is the validator's to say: Python's own engine could be kept busy for ever.
+    yield from _mapping(schema.get("patternProperties")).values()
+    if step not in named:
         yield schema.get("additionalProperties")
         yield schema.get("unevaluatedProperties")
-
-
-def _fits(pattern: str, key: str) -> bool:
-    try:
-        return re.search(pattern, key) is not None
-    except re.error:  # legal in JSON Schema's dialect, but not in Python's: the validator itself decides
-        return False
 
 
 def at(root: Schema, path: Sequence[str | int]) -> list[Schema]:
@@ -181,28 +179,37 @@ def _fitted(root: Schema, schemas: Sequence[Schema], value: object, *, lenient: 
     if lenient:
         value = _loosened(schemas, value)
     if isinstance(value, float):
-        return int(value) if value.is_integer() and _whole(schemas, value) else value
+        return int(value) if float.is_integer(value) and _whole(schemas, value) else value
     if isinstance(value, list):
-        members = cast("list[object]", value)
-        return [
-            _fitted(root, below(root, schemas, index), member, lenient=lenient) for index, member in enumerate(members)
-        ]
+        members = enumerate(cast("list[object]", value))
+        return [_fitted_member(root, schemas, index, member, lenient=lenient) for index, member in members]
     if isinstance(value, dict):
         return _fitted_object(root, schemas, cast("dict[str, object]", value), lenient=lenient)
     return value
 
 
+def _fitted_member(
+    root: Schema, schemas: Sequence[Schema], step: str | int, member: object, *, lenient: bool
+) -> object:
+    if type(member) in _REPAIRABLE or lenient:
+        return _fitted(root, below(root, schemas, step), member, lenient=lenient)
+    return member
+
+
 def _fitted_object(
     root: Schema, schemas: Sequence[Schema], value: dict[str, object], *, lenient: bool
 ) -> dict[str, object]:
-    required = {name for schema in schemas for name in _list(schema.get("required"))}
     copy: dict[str, object] = {}
     for key, member in value.items():
-        inner = below(root, schemas, key)
-        if member is None and key not in required and _refuses_null(root, schemas, key):
+        if member is None and _may_be_left_out(root, schemas, key):
             continue
-        copy[key] = _fitted(root, inner, member, lenient=lenient)
+        copy[key] = _fitted_member(root, schemas, key, member, lenient=lenient)
     return copy
+
+
+def _may_be_left_out(root: Schema, schemas: Sequence[Schema], key: str) -> bool:
+    required = any(key in _list(schema.get("required")) for schema in schemas)
+    return not required and _refuses_null(root, schemas, key)
 
 
 def _refuses_null(root: Schema, schemas: Sequence[Schema], key: str) -> bool:

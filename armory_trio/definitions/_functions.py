@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, cast
 
 from ..errors import DefinitionError
@@ -13,13 +14,18 @@ from ._options import Kind
 
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _RECEIVERS: Final = ("self", "cls")
+_LAYERS: Final = 100
+"""Wrappers around one function that are looked through."""
 
 
 def layers(function: object) -> Iterator[object]:
-    """*function* and what it is wrapped around: partials, bound methods, objects with ``__call__``, ``wraps``."""
-    seen: set[int] = set()
-    while function is not None and id(function) not in seen:
-        seen.add(id(function))
+    """*function* and what it is wrapped around: partials, bound methods, objects with ``__call__``, ``wraps``.
+
+    A proxy that claims every attribute has no innermost layer, so there is an end to the search.
+    """
+    seen: dict[int, object] = {}
+    while function is not None and id(function) not in seen and len(seen) < _LAYERS:
+        seen[id(function)] = function
         yield function
         function = _beneath(function)
 
@@ -29,10 +35,30 @@ def _beneath(function: object) -> object | None:
         return cast("functools.partial[object]", function).func
     if inspect.ismethod(function):
         return function.__func__
-    wrapped: object = getattr(function, "__wrapped__", None)
+    wrapped = attribute(function, "__wrapped__")
     if wrapped is not None or inspect.isroutine(function) or isinstance(function, type):
         return wrapped
     return cast("object", getattr(type(function), "__call__", None))  # noqa: B004  # the method itself is wanted
+
+
+def attribute(thing: object, name: str, default: object = None) -> object:
+    """`getattr` that answers *default* whatever the code of *thing* raises."""
+    try:
+        return cast("object", getattr(thing, name, default))
+    except Exception:  # noqa: BLE001  # code of the caller's own
+        return default
+
+
+def signature_of(function: Callable[..., object]) -> inspect.Signature | None:
+    """The signature of *function*, annotations unresolved; None when it has none that can be read."""
+    try:
+        if sys.version_info >= (3, 14):
+            from annotationlib import Format  # noqa: PLC0415  # earlier versions don't have it
+
+            return inspect.signature(function, annotation_format=Format.FORWARDREF)
+        return inspect.signature(function)
+    except Exception:  # noqa: BLE001  # a TypeError or ValueError of its own, or what an object's attributes raise
+        return None
 
 
 def kind_of(function: object) -> Kind:
@@ -41,13 +67,25 @@ def kind_of(function: object) -> Kind:
     A function of which only the call shows that it answers an awaitable, such as a lambda, counts as ``def``.
     """
     for layer in layers(function):
-        if inspect.iscoroutinefunction(layer):
-            return "async"
-        if inspect.isasyncgenfunction(layer):
-            return "async-generator"
-        if inspect.isgeneratorfunction(layer):
-            return "generator"
+        for kind, is_one in _KINDS.items():
+            if _answers(is_one, layer):
+                return kind
     return "def"
+
+
+_KINDS: Final[Mapping[Kind, Callable[[object], bool]]] = {
+    "async": inspect.iscoroutinefunction,
+    "async-generator": inspect.isasyncgenfunction,
+    "generator": inspect.isgeneratorfunction,
+}
+
+
+def _answers(question: Callable[[object], bool], thing: object) -> bool:
+    """What a function of `inspect` says of *thing*; False when the attributes that it looks at raise."""
+    try:
+        return question(thing)
+    except Exception:  # noqa: BLE001  # code of the caller's own
+        return False
 
 
 def awaiting(function: Callable[..., object]) -> Callable[..., object]:
@@ -56,8 +94,8 @@ def awaiting(function: Callable[..., object]) -> Callable[..., object]:
     So that a decorator which only passes on the coroutine of the function that it wraps is awaited like that
     function, and one which answers a plain value is, too.
     """
-    method: object = getattr(function, "__call__", None)  # noqa: B004  # the method itself is looked at
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(method):
+    method = attribute(function, "__call__")
+    if _answers(inspect.iscoroutinefunction, function) or _answers(inspect.iscoroutinefunction, method):
         return function
 
     @functools.wraps(function)
@@ -71,14 +109,16 @@ def awaiting(function: Callable[..., object]) -> Callable[..., object]:
 def name_of(function: object) -> str | None:
     """The name that *function* was written with. None for a lambda, which has none."""
     written = _written(function)
-    name = str(getattr(written, "__name__", type(written).__name__))
+    name = str(attribute(written, "__name__", type(written).__name__))
     return None if name == "<lambda>" else name
 
 
 def _written(function: object) -> object:
     """The outermost layer of *function* that somebody gave a name, or an object that has none but its class's."""
     return next(
-        layer for layer in layers(function) if hasattr(layer, "__name__") or not isinstance(layer, functools.partial)
+        layer
+        for layer in layers(function)
+        if attribute(layer, "__name__") is not None or not isinstance(layer, functools.partial)
     )
 
 
@@ -99,8 +139,8 @@ def docstring_of(function: object) -> str | None:
 def origin_of(function: object) -> str:
     """Where *function* was written, as ``module:qualname``."""
     written = _written(function)
-    holder = written if hasattr(written, "__qualname__") else type(written)
-    return f"{getattr(holder, '__module__', None) or '?'}:{getattr(holder, '__qualname__', '?')}"
+    holder = written if attribute(written, "__qualname__") is not None else type(written)
+    return f"{attribute(holder, '__module__') or '?'}:{attribute(holder, '__qualname__', '?')}"
 
 
 def surrounding_names(thing: object) -> dict[str, object]:
@@ -123,7 +163,8 @@ def surrounding_names(thing: object) -> dict[str, object]:
 
 def positional_names(function: Callable[..., object], hidden: str | None) -> tuple[str, ...]:
     """The parameters that may be given by position, in order, without the one called *hidden*."""
-    parameters = inspect.signature(function).parameters.values()
+    found = signature_of(function)
+    parameters = found.parameters.values() if found is not None else ()
     return tuple(p.name for p in parameters if p.kind in _POSITIONAL and p.name != hidden)
 
 
@@ -148,11 +189,12 @@ def _holder(function: object) -> str | None:
     A function counts as a method when it stands in a class body and its first parameter is ``self`` or ``cls``,
     unannotated.
     """
-    outer, _, _ = str(getattr(function, "__qualname__", "")).rpartition(".")
+    outer, _, _ = str(attribute(function, "__qualname__", "")).rpartition(".")
     if isinstance(function, classmethod):
         return outer.rpartition(".")[2] or "Class"
     if not inspect.isfunction(function) or not outer or outer.endswith("<locals>"):
         return None
-    first = next(iter(inspect.signature(function).parameters.values()), None)
+    found = signature_of(function)
+    first = next(iter(found.parameters.values()), None) if found is not None else None
     unbound = first is not None and first.name in _RECEIVERS and first.annotation is inspect.Parameter.empty
     return "instance" if unbound else None

@@ -9,22 +9,31 @@ from urllib.parse import quote, unquote
 import attrs
 
 from ..errors import DefinitionError
+from ._checks import text
 
 DEFAULT_NAMESPACE: Final = "default"
 _UNRESERVED: Final = "-_.!~*'()"
 """What percent-encoding of a URI component leaves alone beside letters and digits."""
 
 
-def _trimmed(value: str) -> str:
-    return value.strip()
+def _trimmed(field: str, value: object) -> str:
+    text("tool", field, value)
+    trimmed = str(value).strip()
+    if any("\ud800" <= char <= "\udfff" for char in trimmed):
+        raise DefinitionError("tool", field, f"{trimmed!a} holds half a character (a lone surrogate)")
+    return trimmed
+
+
+def _name(value: str) -> str:
+    return _trimmed("name", value)
 
 
 def _namespace(value: str) -> str:
-    return value.strip() or DEFAULT_NAMESPACE
+    return _trimmed("namespace", value) or DEFAULT_NAMESPACE
 
 
 def _version(value: str | None) -> str | None:
-    return (value or "").strip() or None
+    return None if value is None else _trimmed("version", value) or None
 
 
 @attrs.frozen
@@ -35,10 +44,10 @@ class ToolId:
     trimmed; a blank namespace is ``default``, a blank version is none.
 
     Raises:
-        DefinitionError: The name is blank.
+        DefinitionError: A part is no text, or the name is blank.
     """
 
-    name: str = attrs.field(converter=_trimmed)
+    name: str = attrs.field(converter=_name)
     namespace: str = attrs.field(default=DEFAULT_NAMESPACE, converter=_namespace)
     version: str | None = attrs.field(default=None, converter=_version)
 

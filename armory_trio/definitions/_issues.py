@@ -24,6 +24,8 @@ _LONGEST_KEY: Final = 80
 """Characters of an unknown name that an issue shows."""
 _SHOWN_KEYS: Final = 12
 """Known names that an issue lists when none comes near."""
+_SHOWN_CHOICES: Final = 40
+"""Allowed values that an issue lists. A schema may have thousands, and a model reads them with every mistake."""
 
 
 def schema_issues(root: Schema, errors: Iterable[SchemaError]) -> list[ArgumentIssue]:
@@ -64,6 +66,8 @@ def _from_error(root: Schema, error: SchemaError) -> list[ArgumentIssue]:
             return [_issue(path, "unknown", "is not allowed here")]
         case "propertyNames":
             return _from_name(path, cast("SchemaError", getattr(kind, "error")))  # noqa: B009  # each kind has its own fields
+        case "pattern" if hasattr(kind, "error"):
+            return [_issue(path, "constraint", "takes too many steps to match its pattern; make it shorter")]
         case _:
             return [_issue(path, "constraint", _limit(kind.name, kind.value, error.instance))]
 
@@ -149,10 +153,10 @@ def _described(root: Schema, schema: object) -> str:
         title = cast("Schema", inner).get("title") if isinstance(inner, Mapping) else None
         return str(title or reference.rpartition("/")[2])
     if "const" in known:
-        return msgspec.json.encode(known["const"]).decode()
+        return _alternatives([known["const"]])
     choices, types = known.get("enum"), known.get("type", "value")
     if isinstance(choices, list | tuple):
-        return _or([msgspec.json.encode(choice).decode() for choice in cast("Sequence[object]", choices)])
+        return _alternatives(cast("Sequence[object]", choices))
     word = _or(cast("Sequence[str]", types)) if isinstance(types, list | tuple) else str(types)
     if word == "array" and isinstance(known.get("items"), Mapping):
         return f"array of {_described(root, known['items'])}"
@@ -162,21 +166,32 @@ def _described(root: Schema, schema: object) -> str:
 def _choices(kind: object) -> str:
     options = getattr(kind, "options", None)
     values = cast("list[object]", options) if options is not None else [getattr(kind, "expected_value", None)]
-    return _or([msgspec.json.encode(value).decode() for value in values])
+    return _alternatives(values)
+
+
+def _alternatives(values: Sequence[object]) -> str:
+    """A few of *values*, and how many more there are."""
+    words = [_cut(msgspec.json.encode(value).decode()) for value in values[:_SHOWN_CHOICES]]
+    more = len(values) - len(words)
+    return _or([*words, f"one of {more} more"] if more else words) or "nothing, since no value is allowed"
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= _LONGEST_KEY else f"{words[:_LONGEST_KEY]}..."
 
 
 def _limit(word: str, limit: object, value: object) -> str:
     match word:
         case "minimum":
-            return f"expected at least {limit}, got {_brief(value)}"
+            return f"expected at least {_brief(limit)}, got {_brief(value)}"
         case "maximum":
-            return f"expected at most {limit}, got {_brief(value)}"
+            return f"expected at most {_brief(limit)}, got {_brief(value)}"
         case "exclusiveMinimum":
-            return f"expected more than {limit}, got {_brief(value)}"
+            return f"expected more than {_brief(limit)}, got {_brief(value)}"
         case "exclusiveMaximum":
-            return f"expected less than {limit}, got {_brief(value)}"
+            return f"expected less than {_brief(limit)}, got {_brief(value)}"
         case "multipleOf":
-            return f"expected a multiple of {limit}, got {_brief(value)}"
+            return f"expected a multiple of {_brief(limit)}, got {_brief(value)}"
         case "minLength" | "maxLength":
             side = "at least" if word == "minLength" else "at most"
             return f"expected {side} {limit} characters, got {len(str(value))}"
@@ -186,13 +201,13 @@ def _limit(word: str, limit: object, value: object) -> str:
         case "uniqueItems":
             return "expected members that differ, but some are equal"
         case "pattern":
-            return f"does not match the pattern {limit}"
+            return f"does not match the pattern {_cut(str(limit))}"
         case _:
             return f"does not fit {word}"
 
 
 def _brief(value: object) -> str:
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else json_type(value)
+    return _cut(str(value)) if isinstance(value, int | float) and not isinstance(value, bool) else json_type(value)
 
 
 def _or(words: Sequence[str]) -> str:

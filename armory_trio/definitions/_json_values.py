@@ -6,7 +6,7 @@ makes of lists and dicts. The other one takes whatever has one obvious plain val
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, time, timedelta
 from enum import Enum
 from numbers import Number
@@ -125,6 +125,11 @@ def _frozen_form(item: object) -> object:
     raise _misfit(item)
 
 
+_Items = Callable[[object], Iterator[object]]
+_LIST_ITEMS: Final = cast("_Items", getattr(list, "__iter__"))  # noqa: B009  # checkers don't know of what the list is
+_TUPLE_ITEMS: Final = cast("_Items", getattr(tuple, "__iter__"))  # noqa: B009  # the same
+
+
 def _base_value(item: object) -> object:
     # The base classes' own methods: a subclass may have redefined them, but JSON takes what it is based on.
     is_record = hasattr(type(item), "_fields")
@@ -136,8 +141,10 @@ def _base_value(item: object) -> object:
         return float.__float__(item)
     if isinstance(item, Mapping):
         return dict(cast("Mapping[object, object]", item))
-    if _is(item, (list, tuple)) and not is_record:
-        return list(cast("Iterable[object]", item))
+    if _is(item, (list,)):
+        return list(_LIST_ITEMS(item))
+    if _is(item, (tuple,)) and not is_record:
+        return list(_TUPLE_ITEMS(item))
     raise _misfit(item)
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal
-from typing import Final, cast
+from decimal import Context, Decimal, InvalidOperation
+from typing import Annotated, Final, cast
 
 import msgspec
 from attrs import evolve, frozen
 
+from ._checks import shown
+
 Compare = Callable[[typing.Any, typing.Any], object]  # whatever the limit can be compared with
 
-_NUMERIC: Final = ("ge", "gt", "le", "lt", "multiple_of")
+NUMERIC: Final = ("ge", "gt", "le", "lt", "multiple_of")
 _SIZES: Final = ("min_length", "max_length")
 _WORDS: Final = {
     "ge": "minimum",
@@ -31,6 +34,22 @@ _COMPARE: Final[Mapping[str, tuple[Compare, str]]] = {
     "le": (operator.le, "<="),
     "lt": (operator.lt, "<"),
 }
+
+
+_ENFORCED: Final = frozenset(
+    (
+        *("type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+        *("minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "contains", "minContains"),
+        *("maxContains", "prefixItems", "items", "minProperties", "maxProperties", "required", "properties"),
+        *("patternProperties", "additionalProperties", "propertyNames", "dependentRequired", "dependentSchemas"),
+        *("unevaluatedItems", "unevaluatedProperties", "allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
+        *("$ref", "$dynamicRef", "$defs", "$id", "$schema", "$anchor", "$dynamicAnchor"),
+    )
+)
+"""Words of JSON Schema that say what is legal. Only types and limits may say them, for only they are enforced."""
+
+_EXACT: Final = Context(prec=5_000)
+"""How numbers are divided: with more digits than any that is read."""
 
 
 class UnknownConstraint(ValueError):
@@ -56,7 +75,7 @@ class Limits:
     @property
     def numeric(self) -> Mapping[str, object]:
         """The limits of numbers, by msgspec's names."""
-        return self._said(_NUMERIC)
+        return self._said(NUMERIC)
 
     @property
     def sizes(self) -> Mapping[str, object]:
@@ -66,7 +85,7 @@ class Limits:
     @property
     def constraining(self) -> tuple[str, ...]:
         """The names of all limits that were given."""
-        return tuple(self._said((*_NUMERIC, *_SIZES, "pattern", "tz")))
+        return tuple(self._said((*NUMERIC, *_SIZES, "pattern", "tz")))
 
     def _said(self, names: Iterable[str]) -> Mapping[str, object]:
         values = {name: cast("object", getattr(self, name)) for name in names}
@@ -82,6 +101,12 @@ class Limits:
         if kind == "string" and self.pattern is not None:
             words["pattern"] = self.pattern
         return words
+
+    def within(self, outer: Limits) -> Limits:
+        """These limits under those of the annotations around them: what is said outside stands."""
+        said = {name: getattr(outer, name) for name in Limits.__annotations__}
+        stands = {name: value for name, value in said.items() if value not in (None, {})}
+        return evolve(self, **{**stands, "extra": {**self.extra, **outer.extra}})
 
     def texts(self) -> dict[str, object]:
         """What goes into a schema beside the constraints."""
@@ -107,7 +132,11 @@ class _Comparison:
     limit: object
 
     def __call__(self, value: object) -> str | None:
-        return None if self.compare(value, self.limit) else f"Expected a value {self.sign} {self.limit}, got {value}"
+        return (
+            None
+            if self.compare(value, Decimal(str(self.limit)))
+            else f"Expected a value {self.sign} {self.limit}, got {value}"
+        )
 
 
 @frozen
@@ -115,8 +144,44 @@ class _Multiple:
     of: object
 
     def __call__(self, value: object) -> str | None:
-        divisor = Decimal(str(self.of))
-        return None if cast("Decimal", value) % divisor == 0 else f"Expected a multiple of {self.of}, got {value}"
+        try:
+            rest = _EXACT.remainder(Decimal(str(value)), Decimal(str(self.of)))
+        except InvalidOperation:
+            return f"Expected a multiple of {self.of} with at most {_EXACT.prec} digits, got {value}"
+        return None if rest == 0 else f"Expected a multiple of {self.of}, got {value}"
+
+
+def limited(kind: object, limits: Mapping[str, object]) -> object:
+    """The msgspec type *kind* under *limits*, by msgspec's names.
+
+    Raises:
+        UnknownConstraint: A limit is none, such as a negative length.
+    """
+    said = {name: value for name, value in limits.items() if value is not None}
+    if not said:
+        return kind
+    for name, value in said.items():
+        if kind is int and not (isinstance(value, int) and -(2**63) <= value < 2**63):
+            raise UnknownConstraint(f"{name} must be a whole number of at most 64 bits for an int, not {shown(value)}")
+    try:
+        return Annotated[kind, msgspec.Meta(**said)]  # type: ignore[arg-type,return-value,call-overload,unused-ignore]  # the names are msgspec's own
+    except (TypeError, ValueError, re.error, OverflowError) as error:
+        raise UnknownConstraint(str(error).replace("`", "")) from None
+
+
+def whole(limit: object) -> object:
+    """*limit* as an int where it is one."""
+    return int(limit) if isinstance(limit, float) and limit.is_integer() else limit
+
+
+def _plain_number(limit: object) -> object:
+    """*limit* as JSON writes it."""
+    if not isinstance(limit, Decimal) or not limit.is_finite():
+        return limit
+    number = int(limit) if limit == limit.to_integral_value() else float(limit)
+    if Decimal(str(number)) != limit:
+        raise UnknownConstraint(f"{limit} has more digits than a number in a JSON Schema can have")
+    return number
 
 
 def read(metadata: Iterable[object], limits: Limits | None = None) -> Limits:
@@ -153,7 +218,7 @@ def _with(limits: Limits, item: object) -> Limits:
 
 
 def _with_meta(limits: Limits, meta: msgspec.Meta) -> Limits:
-    names = (*_NUMERIC, *_SIZES, "pattern", "tz", "description")
+    names = (*NUMERIC, *_SIZES, "pattern", "tz", "description")
     said = {name: cast("object", getattr(meta, name)) for name in names if getattr(meta, name) is not None}
     extra: dict[str, object] = dict(limits.extra)
     if meta.title is not None:
@@ -161,6 +226,9 @@ def _with_meta(limits: Limits, meta: msgspec.Meta) -> Limits:
     if meta.examples is not None:
         extra["examples"] = list(cast("Iterable[object]", meta.examples))
     extra.update(cast("Mapping[str, object]", meta.extra_json_schema or {}))
+    unenforced = [word for word in extra if word in _ENFORCED]
+    if unenforced:
+        raise UnknownConstraint(f"{unenforced[0]} in extra_json_schema would only be shown, and not be enforced")
     return evolve(limits, extra=extra, **said)  # type: ignore[arg-type]  # each field takes what msgspec keeps in its own
 
 
@@ -183,8 +251,8 @@ def _with_annotated(limits: Limits, item: object) -> Limits:
     if name in ("Interval", "Len"):
         return read(cast("Iterable[object]", item), limits)
     attribute = {"MultipleOf": "multiple_of", "MinLen": "min_length", "MaxLen": "max_length"}.get(name, name.lower())
-    if attribute in (*_NUMERIC, *_SIZES):
-        return evolve(limits, **{attribute: getattr(item, attribute)})
+    if attribute in (*NUMERIC, *_SIZES):
+        return evolve(limits, **{attribute: _plain_number(getattr(item, attribute))})  # type: ignore[arg-type]  # a limit of numbers or lengths, which may be any object
     if name == "DocInfo":
         return evolve(limits, description=str(getattr(item, "documentation", "")))
     if name == "Timezone":

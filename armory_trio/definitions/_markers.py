@@ -120,6 +120,16 @@ class DecimalDecoder:
         return number
 
 
+@frozen(eq=False)
+class TypeDecoder:
+    """What msgspec makes of a type of its own."""
+
+    kind: object
+
+    def decode(self, value: object) -> object:
+        return convert(value, self.kind)
+
+
 @frozen
 class CallDecoder:
     """Text that a class understands, such as a path."""

@@ -15,7 +15,7 @@ import msgspec
 import typing_extensions
 
 from ._docstring import read_docstring
-from ._forms import kinds, substituted, union_of
+from ._forms import called, kinds, substituted, union_of
 from ._markers import ObjectDecoder, marker
 from ._pydantic import pydantic_shape
 from ._shapes import Shape, Translator
@@ -63,7 +63,10 @@ class ClassPlan:
 
 def object_shape(translator: Translator, kind: object) -> Shape | None:
     """The shape of a class with named fields; None when *kind* is no such class."""
-    known = translator.references.get(kind)
+    try:
+        known = translator.references.get(kind)
+    except TypeError as error:  # a generic class over an annotation that can't be hashed
+        translator.refuse(f"{called(kind)} can't be told apart from other types: {error}")
     if known is not None:
         return known
     found: object = get_origin(kind) or kind
@@ -185,8 +188,9 @@ def _plan(translator: Translator, kind: object, origin: type[object]) -> ClassPl
 def _hints(translator: Translator, kind: object, origin: type[object]) -> dict[str, object]:
     """The annotations of a class, resolved where it was defined and where the tool was."""
     try:
-        found = typing_extensions.get_type_hints(origin, localns=dict(translator.names), include_extras=True)
-    except NameError as error:
+        own = {str(variable): variable for variable in getattr(origin, "__type_params__", ())}
+        found = typing_extensions.get_type_hints(origin, localns={**translator.names, **own}, include_extras=True)
+    except Exception as error:  # noqa: BLE001  # an annotation is code: anything may go wrong in it
         translator.refuse(f"{origin.__name__} has an annotation that can't be resolved: {error}")
     parameters = cast("tuple[object, ...]", getattr(origin, "__parameters__", ()))
     arguments = get_args(kind)
@@ -238,7 +242,7 @@ def _default(info: object) -> object:
     if default is not _NOTHING and default is not dataclasses.MISSING:
         return _NOTHING if default is msgspec.UNSET else default
     factory = cast("Callable[[], object]", getattr(info, "default_factory", None))
-    return factory() if factory in _EMPTY_FACTORIES else _NOTHING
+    return factory() if (get_origin(factory) or factory) in _EMPTY_FACTORIES else _NOTHING
 
 
 def _dataclass_plan(translator: Translator, kind: object, origin: type[object]) -> ClassPlan:
@@ -269,14 +273,14 @@ def _attrs_plan(translator: Translator, kind: object, origin: type[object]) -> C
     for info in known:
         if not info.init:
             continue
-        wanted = taken.get(info.alias) if info.converter is not None else None
+        wanted = taken.get(info.alias) if info.converter is not None and not translator.hooked else None
         default: object = info.default
         shown = default if default is not attrs.NOTHING and not isinstance(default, attrs.Factory) else _NOTHING  # type: ignore[arg-type]  # Factory is a class at run time
         required = default is attrs.NOTHING
-        name = info.alias
+        name = info.name if translator.hooked else info.alias
         fields.append(FieldPlan(name, name, wanted or hints.get(info.name, object), required, shown))
     plain = len(fields) == len(known) and all(info.alias == info.name for info in known)
-    return ClassPlan(origin, fields, plain=plain)
+    return ClassPlan(dict if translator.hooked else origin, fields, plain=plain)
 
 
 def _constructor_hints(translator: Translator, origin: type[object]) -> Mapping[str, object]:

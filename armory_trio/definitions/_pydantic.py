@@ -104,6 +104,8 @@ class PydanticDecoder:
             raise Refused(
                 [_issue(details) for details in error.errors(include_input=False, include_url=False)]
             ) from None
+        except Exception as error:  # a validator of the model's own may raise anything, and all of it says no
+            raise ValueError(f"{self.kind.__name__} refuses it: {str(error) or type(error).__name__}") from error
 
 
 def _issue(details: Mapping[str, object]) -> ArgumentIssue:

@@ -6,7 +6,6 @@ import collections
 import datetime as dt
 import decimal
 import pathlib
-import sys
 import types
 import typing
 import uuid
@@ -16,27 +15,22 @@ from typing import Annotated, Final, NoReturn, Union, cast, get_args, get_origin
 
 import msgspec
 import typing_extensions
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from ..errors import DefinitionError
 from ._choices import choice
-from ._forms import called, kinds, members_of, substituted, union_of
-from ._limits import Limits, UnknownConstraint, read
+from ._forms import called, is_alias, is_form, kinds, members_of, unfolded, union_of
+from ._limits import NUMERIC, Limits, UnknownConstraint, limited, read
 from ._markers import (
-    DECIMAL_PATTERN,
     CallDecoder,
-    DecimalDecoder,
-    Decoder,
     JsonDecoder,
-    LimitedDecoder,
     Marker,
     SetDecoder,
     UnionDecoder,
     convert,
     marker,
 )
-
-_LARGEST: Final = sys.float_info.max
+from ._scalars import decimal_number, floating, integer, text
 
 _LISTS: Final[tuple[object, ...]] = (
     list,
@@ -61,11 +55,8 @@ _TEXTUAL: Final[Mapping[object, str]] = {
     dt.timedelta: "duration",
     uuid.UUID: "uuid",
 }
-_QUALIFIERS: Final = kinds(typing_extensions.Required, typing_extensions.NotRequired, typing_extensions.ReadOnly, Final)
-_ALIASES: Final = tuple(
-    kind for kind in (getattr(typing, "TypeAliasType", None), typing_extensions.TypeAliasType) if kind is not None
-)
 _ANYTHING: Final = kinds(object, typing.Any, typing_extensions.Any)
+_SHOWN_PLACES: Final = 6
 _INTEGER_KEY: Final = "^-?(0|[1-9][0-9]*)$"
 
 
@@ -92,12 +83,15 @@ class Translator:
     Args:
         subject: What is being defined, for errors.
         objects: How to translate classes with named fields.
+        hooked: Whether somebody else builds the values: attrs classes are only checked, by the names of their
+            attributes, and a type that we don't know may be any JSON value.
         names: What the annotations of classes may name beside the globals of their modules.
     """
 
     subject: str
     objects: ObjectReader
     names: Mapping[str, object] = field(factory=dict[str, object])
+    hooked: bool = False
     definitions: dict[str, dict[str, object]] = field(factory=dict[str, dict[str, object]])
     references: dict[object, Shape] = field(factory=dict[object, Shape])
     plain_dump: bool = True
@@ -107,6 +101,8 @@ class Translator:
     writes_itself: bool = True
     """Whether `msgspec.to_builtins`, without help, gives the JSON of all values."""
     _place: list[str] = field(factory=list[str])
+    _aliases: list[object] = field(factory=list[object])
+    """Those within which the type at hand stands, up to the class around it."""
     _used: set[str] | None = None
     """In a union, the limits that one of its branches could use so far."""
 
@@ -117,16 +113,23 @@ class Translator:
             DefinitionError: It can't be said in JSON.
         """
         self._place.append(place)
+        outer, self._aliases = self._aliases, []
         try:
             shape = self.shape(kind, Limits())
             self._accepted(shape.type)
+        except RecursionError:
+            self.refuse(f"the type has no end, or too many levels; {_HINT}")
         finally:
             self._place.pop()
+            self._aliases = outer
         return shape
 
     def refuse(self, reason: str) -> NoReturn:
         """Say that the type at hand can't be part of an input contract."""
-        raise DefinitionError(self.subject, " in ".join(reversed(self._place)), reason)
+        places = self._place[::-1]
+        if len(places) > _SHOWN_PLACES:
+            places[_SHOWN_PLACES - 1 : -1] = ["..."]
+        raise DefinitionError(self.subject, " in ".join(places), reason)
 
     def define(self, name: str, schema: dict[str, object]) -> str:
         """Keep *schema* among the shared definitions, under *name* or a name like it, and answer the name."""
@@ -139,12 +142,25 @@ class Translator:
 
     def shape(self, kind: object, limits: Limits) -> Shape:
         """The shape of *kind* under the *limits* of the annotations around it."""
-        kind, limits = self._bare(kind, limits)
-        found = self._scalar(kind, limits) or self._container(kind, limits)
+        depth = len(self._aliases)
+        try:
+            return self._shape(*self._bare(kind, limits))
+        finally:
+            del self._aliases[depth:]
+
+    def _shape(self, kind: object, limits: Limits) -> Shape:
+        if not is_form(kind):
+            self.refuse(f"{called(kind)} is no type; {_HINT}")
+        try:
+            found = self._scalar(kind, limits) or self._container(kind, limits)
+        except UnknownConstraint as error:
+            self.refuse(str(error))
         if found is None:
             found = self._union(kind, limits) or self._choice(kind) or self.objects(self, kind)
             if found is not None and get_origin(kind) not in (Union, types.UnionType):
                 self._only(limits, kind)
+        if found is None and self.hooked:
+            found = Shape(marker("Json", JsonDecoder()), {})
         if found is None:
             self.refuse(f"{called(kind)} has no form in JSON that we know; {_HINT}")
         if isinstance(found.type, type(Marker)):
@@ -155,33 +171,30 @@ class Translator:
     def _bare(self, kind: object, limits: Limits) -> tuple[object, Limits]:
         """*kind* without aliases and annotations, and what those said."""
         while True:
-            origin: object = get_origin(kind)
-            if origin is Annotated:
+            if get_origin(kind) is Annotated:
                 inner, *metadata = get_args(kind)
                 limits = self._limits(metadata, limits)
-                kind = cast("object", inner)
-            elif origin in _QUALIFIERS:
-                kind = cast("object", get_args(kind)[0])
-            elif isinstance(kind, _ALIASES):
-                kind = cast("object", kind.__value__)
-            elif isinstance(origin, _ALIASES):
-                alias = cast("typing_extensions.TypeAliasType", origin)
-                kind = substituted(cast("object", alias.__value__), alias.__type_params__, get_args(kind))
-            elif isinstance(kind, typing.NewType):
-                kind = cast("object", kind.__supertype__)
-            elif isinstance(kind, typing.TypeVar):
-                kind = kind.__bound__ or (union_of(kind.__constraints__) if kind.__constraints__ else object)
             else:
-                return kind, limits
+                inner = self._unfolded(kind)
+                if inner is kind:
+                    return kind, limits
+            kind = cast("object", inner)
+
+    def _unfolded(self, kind: object) -> object:
+        if is_alias(kind):
+            if kind in self._aliases:
+                self.refuse(f"{called(kind)} is made of itself; use a class with fields, or object for any JSON value")
+            self._aliases.append(kind)
+        try:
+            return unfolded(kind)
+        except Exception as error:  # noqa: BLE001  # the value of an alias is code: anything may go wrong in it
+            self.refuse(f"{called(kind)} can't be resolved: {error}")
 
     def _limits(self, metadata: Sequence[object], outer: Limits) -> Limits:
-        """The inner annotations, then the outer ones over them."""
         try:
-            inner = read(metadata)
+            return read(metadata).within(outer)
         except UnknownConstraint as error:
             self.refuse(str(error))
-        said = {name: value for name, value in _fields(outer).items() if value not in (None, {})}
-        return Limits(**{**_fields(inner), **said, "extra": {**inner.extra, **outer.extra}})  # type: ignore[arg-type]  # the values come from fields of the same class
 
     # -- scalars
 
@@ -195,46 +208,27 @@ class Translator:
             self._only(limits, kind)
             return Shape(bool, {"type": "boolean"})
         if kind is int or kind is float:
-            return self._number(cast("type", kind), limits)
+            self._only(limits, kind, *NUMERIC)
+            return Shape(*(integer if kind is int else floating)(limits))
         if kind is str:
             self._only(limits, kind, "min_length", "max_length", "pattern")
-            return Shape(
-                _limited(str, {**limits.sizes, "pattern": limits.pattern}),
-                {"type": "string", **limits.words("string")},
-            )
+            return Shape(*text(limits))
         if kind is bytes or kind is bytearray:
             self._only(limits, kind, "min_length", "max_length")
-            return Shape(_limited(kind, limits.sizes), {"type": "string", "contentEncoding": "base64"})
+            return Shape(limited(kind, limits.sizes), {"type": "string", "contentEncoding": "base64"})
         return self._textual(kind, limits)
-
-    def _number(self, kind: type, limits: Limits) -> Shape:
-        self._only(limits, kind, "ge", "gt", "le", "lt", "multiple_of")
-        numeric = {name: _whole(value) if kind is int else value for name, value in limits.numeric.items()}
-        words = {**limits.words("number")}
-        if kind is float:
-            # msgspec lets infinities and NaN pass for a float; a comparison keeps both out.
-            if "gt" not in numeric:
-                numeric.setdefault("ge", -_LARGEST)
-            if "lt" not in numeric:
-                numeric.setdefault("le", _LARGEST)
-        return Shape(_limited(kind, numeric), {"type": "integer" if kind is int else "number", **words})
 
     def _textual(self, kind: object, limits: Limits) -> Shape | None:
         if kind is decimal.Decimal:
-            self._only(limits, kind, "ge", "gt", "le", "lt", "multiple_of")
-            checks = limits.checks()
-            decoder: Decoder = LimitedDecoder(DecimalDecoder(), checks) if checks else DecimalDecoder()
-            words = limits.words("number")
-            return Shape(
-                marker("Decimal", decoder), {"type": ["number", "string"], "pattern": DECIMAL_PATTERN, **words}
-            )
+            self._only(limits, kind, *NUMERIC)
+            return Shape(*decimal_number(limits))
         if isinstance(kind, type) and issubclass(kind, pathlib.PurePath):
             self._only(limits, kind)
             return Shape(marker("Path", CallDecoder(kind)), {"type": "string", "format": "path"})
         if not isinstance(kind, type) or kind not in _TEXTUAL:
             return None
         self._only(limits, kind, *(("tz",) if kind in (dt.datetime, dt.time) else ()))
-        return Shape(_limited(kind, {"tz": limits.tz}), {"type": "string", "format": _TEXTUAL[kind]})
+        return Shape(limited(kind, {"tz": limits.tz}), {"type": "string", "format": _TEXTUAL[kind]})
 
     def _only(self, limits: Limits, kind: object, *allowed: str) -> None:
         """Refuse limits that would have no effect. In a union they may be meant for another branch."""
@@ -261,7 +255,7 @@ class Translator:
         self._only(limits, kind, "min_length", "max_length")
         item = self._inner(members[0] if members else object)
         schema: dict[str, object] = {"type": "array", **_items(item), **limits.words("array")}
-        array = _limited(list[item.type], limits.sizes)  # type: ignore[name-defined]  # a type that is only known at run time
+        array = limited(list[item.type], limits.sizes)  # type: ignore[name-defined]  # a type that is only known at run time
         if origin in _LISTS:
             return Shape(array, schema)
         return Shape(marker("Set", SetDecoder(_SETS[cast("object", origin)], array)), {**schema, "uniqueItems": True})
@@ -272,7 +266,7 @@ class Translator:
         if kind is tuple or (len(members) == 2 and members[1] is Ellipsis):
             item = self._inner(members[0] if members else object)
             schema: dict[str, object] = {"type": "array", **_items(item), **limits.words("array")}
-            return Shape(_limited(tuple[item.type, ...], limits.sizes), schema)  # type: ignore[name-defined]  # only known at run time
+            return Shape(limited(tuple[item.type, ...], limits.sizes), schema)  # type: ignore[name-defined]  # only known at run time
         if limits.sizes:
             self.refuse(f"{called(kind)} has a fixed length already")
         shapes = [self._inner(member) for member in members]
@@ -290,7 +284,7 @@ class Translator:
         if names:
             schema["propertyNames"] = names
         schema["additionalProperties"] = value.schema or True
-        return Shape(_limited(dict[key.type, value.type], limits.sizes), schema)  # type: ignore[name-defined]  # only known at run time
+        return Shape(limited(dict[key.type, value.type], limits.sizes), schema)  # type: ignore[name-defined]  # only known at run time
 
     def _key_names(self, kind: object, key: Shape) -> dict[str, object]:
         """What the names of a free-form object must look like."""
@@ -299,7 +293,7 @@ class Translator:
         if isinstance(choices, list) and all(isinstance(choice, str) for choice in cast("list[object]", choices)):
             return words
         wanted = key.schema.get("type")
-        if wanted == "string" and not isinstance(key.type, type(Marker)):
+        if wanted == "string" and ("pattern" in words or not isinstance(key.type, type(Marker))):
             return words
         if wanted != "integer" or words:
             self.refuse(
@@ -329,7 +323,7 @@ class Translator:
             return None
         outer, used = self._used, set[str]()
         self._used = used
-        unsaid = Limits(**{**_fields(limits), "description": None, "extra": {}})  # type: ignore[arg-type]  # the values come from fields of the same class
+        unsaid = evolve(limits, description=None, extra={})
         try:
             shapes = [self.shape(member, unsaid) for member in members_of(kind)]
         finally:
@@ -369,18 +363,5 @@ _HINT: Final = "use a type that JSON can carry, a class with annotated fields, o
 _NOTHING: Final = object()
 
 
-def _limited(kind: object, limits: Mapping[str, object]) -> object:
-    said = {name: value for name, value in limits.items() if value is not None}
-    return Annotated[kind, msgspec.Meta(**said)] if said else kind  # type: ignore[arg-type,return-value,call-overload,unused-ignore]  # the names are msgspec's own
-
-
 def _items(item: Shape) -> dict[str, object]:
     return {"items": item.schema} if item.schema else {}
-
-
-def _whole(limit: object) -> object:
-    return int(limit) if isinstance(limit, float) and limit.is_integer() else limit
-
-
-def _fields(limits: Limits) -> dict[str, object]:
-    return {name: getattr(limits, name) for name in Limits.__annotations__}

@@ -15,14 +15,13 @@ from ..errors import DefinitionError
 from ._annotations import EMPTY, Signature, context_type
 from ._arguments import InputContract, Invoker
 from ._calling import Slot, slot_caller
-from ._canonical import freeze_json
 from ._docstring import read_docstring
 from ._forms import kinds
 from ._markers import convert
 from ._objects import closed_object, object_shape
 from ._shapes import Shape, Translator
-from ._typed import TypedContract, with_definitions
-from ._writing import json_default
+from ._typed import TypedContract, frozen_schema, with_definitions
+from ._writing import UNWRITABLE, json_default, plain_form
 
 _SCALARS: Final = kinds(str, int, bool, type(None))
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -47,14 +46,14 @@ class SignatureContract(TypedContract):
 
     def dump(self, validated: object) -> dict[str, object]:
         if self._writes_itself:
-            return cast("dict[str, object]", msgspec.to_builtins(validated))
+            return cast("dict[str, object]", msgspec.to_builtins(validated, enc_hook=plain_form))
         if self._plain and not self._wordless:
             return cast("dict[str, object]", self._written(validated))
         plain: dict[str, object] = {}
         for name, value in self.named(validated).items():
             try:
                 plain[name] = self._written(value)
-            except (TypeError, ValueError):
+            except UNWRITABLE:
                 if name not in self._wordless:
                     raise
         return plain
@@ -147,10 +146,22 @@ class _Build:
             default = cast("object", parameter.default)
             if type(default) not in _SCALARS:
                 self.translator.writes_itself = False
-            self.fields.append((place, shape.type, _field_default(default)))
+            self.fields.append((place, shape.type, self.field_default(name, default)))
             schema.update(self.shown_default(name, shape, default))
         self.schemas[name] = schema
         return place
+
+    def field_default(self, name: str, default: object) -> object:
+        """What msgspec is told about a default: each call gets its own copy of one that could be changed."""
+        if not isinstance(default, MutableSequence | MutableMapping | MutableSet):
+            return msgspec.field(default=default)
+        kept = cast("object", default)
+        try:
+            copy.deepcopy(kept)
+        except Exception as error:  # a part that can't be copied may say so in any way
+            reason = f"its default can't be copied for each call: {error}; use None and make it in the function"
+            raise DefinitionError(self.signature.subject, f"parameter {name!r}", reason) from error
+        return msgspec.field(default_factory=functools.partial(copy.deepcopy, kept))
 
     def shown_default(self, name: str, shape: Shape, default: object) -> dict[str, object]:
         """The keyword for a default that JSON can carry and the type allows."""
@@ -170,7 +181,7 @@ class _Build:
         )
         schema = with_definitions(closed_object(self.schemas, self.required), self.translator.definitions)
         return SignatureContract(
-            cast("Mapping[str, object]", freeze_json(schema)),
+            frozen_schema(schema, self.signature.subject),
             struct,
             self.translator.needs_hook,
             self.kinds,
@@ -182,11 +193,3 @@ class _Build:
             context_parameter=context[0],
             context_type=context[1],
         )
-
-
-def _field_default(default: object) -> object:
-    """What msgspec is told about a default: each call gets its own copy of one that could be changed."""
-    if isinstance(default, MutableSequence | MutableMapping | MutableSet):
-        kept = cast("object", default)
-        return msgspec.field(default_factory=functools.partial(copy.deepcopy, kept))
-    return msgspec.field(default=default)

@@ -18,6 +18,7 @@ from typing import Final
 import attrs
 
 from ..errors import DefinitionError, JsonError
+from ._checks import shown
 from ._json_values import JsonCode
 
 __all__ = ("DEFAULT_LIMITS", "CarefulReader", "JsonLimits", "parse_json")
@@ -45,7 +46,7 @@ class JsonLimits:
         for name in ("max_bytes", "max_depth", "max_digits"):
             number: object = getattr(self, name)
             if type(number) is not int or number < 1:
-                raise DefinitionError("JsonLimits", name, f"expected a whole number of at least 1, not {number!r}")
+                raise DefinitionError("JsonLimits", name, f"expected a whole number of at least 1, not {shown(number)}")
 
 
 DEFAULT_LIMITS: Final = JsonLimits()

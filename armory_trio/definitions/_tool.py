@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, Never, ParamSpec, TypeGuard, TypeVar, cast
+from typing import Generic, ParamSpec, TypeGuard, TypeVar, cast
 
 import attrs
 
-from ._arguments import InputContract, InvalidArguments, Invoker
-from ._call import TextContent, ToolError, ToolResult
+from ._arguments import InputContract, Invoker
+from ._call import ToolResult
 from ._definition import ToolDefinition
 from ._functions import origin_of
 from ._identity import ToolId

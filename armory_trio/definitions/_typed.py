@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
+import attrs
 import msgspec
 from attrs import field, frozen
 
@@ -12,9 +13,10 @@ from ..errors import DefinitionError, JsonError
 from ._arguments import ArgumentIssue, InputContract, InvalidArguments, Invoker, path_text
 from ._calling import single_caller
 from ._canonical import freeze_json, thaw_json
+from ._cattrs import ConverterDecoder, StructureConverter
 from ._fitting import fitted
 from ._issues import FOREIGN, not_an_object, not_json, schema_issues
-from ._markers import ObjectDecoder, convert, decoder_of
+from ._markers import ObjectDecoder, convert, decoder_of, marker
 from ._objects import object_shape
 from ._refusals import conversion_issues, placed
 from ._shapes import Shape, Translator
@@ -22,6 +24,12 @@ from ._writing import members, written, written_by_fields
 
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
+
+
+def _plain_integers(contract: InputContract) -> tuple[str, ...]:
+    """The arguments that are integers and nothing else."""
+    properties = cast("Mapping[str, Mapping[str, object]]", contract.schema.get("properties", {}))
+    return tuple(name for name, schema in properties.items() if schema.get("type") == "integer")
 
 
 @frozen(eq=False)
@@ -41,6 +49,7 @@ class TypedContract(InputContract):
     _kinds: Mapping[str, object]
     _lenient: bool = False
     _plain: bool = True
+    _integers: tuple[str, ...] = attrs.field(init=False, default=attrs.Factory(_plain_integers, takes_self=True))
     _compiled: dict[str, Validator] = field(factory=dict[str, "Validator"], init=False)
 
     def validate(self, arguments: Mapping[str, object]) -> object:
@@ -48,12 +57,15 @@ class TypedContract(InputContract):
             if self._needs_hook:
                 return convert(arguments, self._kind)
             return msgspec.convert(arguments, self._kind)
-        except (msgspec.ValidationError, RecursionError, UnicodeEncodeError) as error:
+        except Exception as error:  # noqa: BLE001  # beside msgspec's own errors, what a mapping or number of host code raises
             return self._second_look(arguments, error)
 
     def _second_look(self, arguments: object, error: Exception) -> object:
         if not isinstance(arguments, Mapping):
             raise InvalidArguments([not_an_object(arguments)]) from None
+        whole = self._with_whole_numbers(cast("Mapping[str, object]", arguments))
+        if whole is not None:
+            return whole
         try:
             plain = fitted(self.schema, thaw_json(cast("object", arguments)), lenient=self._lenient)
         except JsonError as fault:
@@ -65,6 +77,18 @@ class TypedContract(InputContract):
             return convert(plain, self._kind)
         except msgspec.ValidationError as second:
             raise InvalidArguments(self._issues(cast("dict[str, object]", plain), second)) from None
+
+    def _with_whole_numbers(self, arguments: Mapping[str, object]) -> object | None:
+        """The commonest repair, done cheaply: some providers send every number as a float."""
+        whole: dict[str, object] = {}
+        try:
+            for name in self._integers:
+                value = arguments.get(name)
+                if isinstance(value, float) and float.is_integer(value):
+                    whole[name] = int(value)
+            return convert({**arguments, **whole}, self._kind) if whole else None
+        except Exception:  # noqa: BLE001  # as in `validate`; what is wrong is said by the reading that follows
+            return None
 
     def _issues(self, arguments: dict[str, object], error: msgspec.ValidationError) -> list[ArgumentIssue]:
         try:
@@ -116,10 +140,27 @@ class TypeContract(TypedContract):
         return single_caller(function, context_parameter or self.context_parameter)
 
 
+@frozen(eq=False)
+class ConvertedContract(TypeContract):
+    """An attrs class that a cattrs converter builds, and writes back."""
+
+    converter: StructureConverter = field(kw_only=True)
+
+    def named(self, validated: object) -> dict[str, object]:
+        known = attrs.fields(type(cast("attrs.AttrsInstance", validated)))
+        return {info.name: getattr(validated, info.name) for info in known if info.init}
+
+    def dump(self, validated: object) -> dict[str, object]:
+        names = self.named(validated)
+        plain = cast("Mapping[str, object]", self.converter.unstructure(validated))
+        return {name: thaw_json(value) for name, value in plain.items() if name in names}
+
+
 def contract_from_type(
     kind: object,
     *,
     subject: str = "input",
+    converter: StructureConverter | None = None,
     localns: Mapping[str, object] | None = None,
     lenient: bool = False,
 ) -> InputContract:
@@ -128,25 +169,27 @@ def contract_from_type(
     Args:
         kind: A class with named fields (msgspec, attrs, dataclass, TypedDict, pydantic), or a union of such.
         subject: What is being defined, for errors: ``tool 'add'``.
+        converter: A ``cattrs.Converter`` that builds the attrs class *kind* from what fits the annotations of its
+            fields. A field of a type that JSON does not know takes any value and is left to the converter's hooks;
+            the members are called as the attributes are.
         localns: What its annotations may name beside the globals of its module, such as the locals of a function.
         lenient: Take numbers, booleans and containers also as strings.
 
     Raises:
         DefinitionError: It is no such type, or a field can't be said in JSON.
     """
-    translator = Translator(subject, object_shape, localns or {})
+    if converter is not None and not (isinstance(kind, type) and attrs.has(kind)):
+        raise DefinitionError(subject, "converter", "builds attrs classes only; leave it out for other types")
+    translator = Translator(subject, object_shape, localns or {}, hooked=converter is not None)
     shape = translator.translate(kind, "input")
-    schema = _root_schema(translator, shape)
     if not is_object(translator, shape.schema):
         raise DefinitionError(subject, "input", "arguments are an object with named members; give a class with fields")
-    return TypeContract(
-        cast("Mapping[str, object]", freeze_json(schema)),
-        shape.type,
-        translator.needs_hook,
-        _kinds(shape),
-        lenient,
-        translator.plain_dump,
-    )
+    schema = frozen_schema(_root_schema(translator, shape), subject)
+    kinds = _kinds(shape)
+    if converter is None:
+        return TypeContract(schema, shape.type, translator.needs_hook, kinds, lenient, translator.plain_dump)
+    built = marker("Converted", ConverterDecoder(cast("type[object]", kind), shape.type, converter))
+    return ConvertedContract(schema, built, True, kinds, lenient, converter=converter)
 
 
 def _kinds(shape: Shape) -> dict[str, object]:
@@ -187,6 +230,18 @@ def _root_schema(translator: Translator, shape: Shape) -> dict[str, object]:
 def with_definitions(schema: dict[str, object], definitions: Mapping[str, object]) -> dict[str, object]:
     """*schema* as a document of its own."""
     return {**schema, "$defs": dict(definitions)} if definitions else schema
+
+
+def frozen_schema(schema: dict[str, object], subject: str) -> Mapping[str, object]:
+    """*schema* as a contract keeps it.
+
+    Raises:
+        DefinitionError: Something that was declared beside a type, such as an example, is not JSON.
+    """
+    try:
+        return cast("Mapping[str, object]", freeze_json(schema))
+    except JsonError as error:
+        raise DefinitionError(subject, f"input schema at {path_text(error.path)}", error.detail) from error
 
 
 def _refers(value: object, reference: str) -> bool:

@@ -13,7 +13,10 @@ from typing import Final, cast
 import attrs
 import msgspec
 
-_UNWRITABLE: Final = (TypeError, ValueError, OverflowError, RecursionError)
+from ..errors import JsonError
+from ._canonical import thaw_json
+
+UNWRITABLE: Final = (TypeError, ValueError, OverflowError, RecursionError)
 
 
 def written(value: object) -> object:
@@ -23,7 +26,7 @@ def written(value: object) -> object:
         TypeError: It has no JSON form.
         ValueError: It holds a number that is not finite.
     """
-    return _checked(msgspec.to_builtins(value, str_keys=True, order="deterministic", enc_hook=_foreign))
+    return _checked(msgspec.to_builtins(value, str_keys=True, order="deterministic", enc_hook=plain_form))
 
 
 def written_by_fields(value: object) -> object:
@@ -40,8 +43,8 @@ def written_by_fields(value: object) -> object:
         members = cast("Mapping[object, object]", value)
         return {str(written(key)): written_by_fields(member) for key, member in members.items()}
     if isinstance(value, AbstractSet):
-        return cast(
-            "object", msgspec.to_builtins([written(m) for m in cast("AbstractSet[object]", value)], order="sorted")
+        return sorted(
+            (written_by_fields(member) for member in cast("AbstractSet[object]", value)), key=msgspec.json.encode
         )
     if isinstance(value, list | tuple):
         return [written_by_fields(member) for member in cast("list[object]", value)]
@@ -60,18 +63,25 @@ def _written_struct(value: msgspec.Struct) -> object:
 
 
 def json_default(value: object) -> object:
-    """The JSON form of a default, or ``msgspec.NODEFAULT`` when it has none."""
+    """The JSON form of a default, or ``msgspec.NODEFAULT`` when it has none that a schema could show."""
     try:
-        return written(value)
-    except _UNWRITABLE:
+        return thaw_json(written(value))
+    except (*UNWRITABLE, JsonError):
         return msgspec.NODEFAULT
 
 
-def _foreign(value: object) -> object:
+def plain_form(value: object) -> object:
+    """What msgspec is to write for *value*, whose type it doesn't know."""
     if isinstance(value, pathlib.PurePath):
         return str(value)
     if isinstance(value, enum.Enum):
         return cast("object", value.value)
+    if isinstance(value, str):  # a subclass, such as markup: msgspec writes none of str, int and float
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
     dump = getattr(value, "__pydantic_serializer__", None)
     if dump is not None:
         return cast("object", dump.to_python(value, mode="json", by_alias=True))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from ._message import field, has, is_list, is_record, word_or_none
-from ._turn import Provider
+from ._message import MessageError, field, has, is_list, is_record, word_or_none
+from ._turn import Provider, Turn
 
-__all__ = ("detect_provider",)
+__all__ = ("detect_provider", "refuse_foreign")
 
 
 def detect_provider(message: object) -> Provider | None:
@@ -65,3 +65,56 @@ def _of_part(part: object) -> Provider | None:
     if kind.endswith("tool_use") or kind in ("thinking", "redacted_thinking"):
         return "anthropic"
     return "openai-chat" if is_record(field(part, "function")) else None
+
+
+def refuse_foreign(message: object, turn: Turn) -> Turn:
+    """*turn*, which was read from *message*.
+
+    Many shapes fit several providers, so a message that was given to the wrong parser seems to have no calls. The
+    model would never hear of those that it has.
+
+    Raises:
+        MessageError: It has none in its own form, and one in the form of another provider.
+    """
+    if turn.calls:
+        return turn
+    other = next((form for entry in _entries(message) if (form := _form_of_call(entry)) is not None), None)
+    if other is None or other == turn.provider:
+        return turn
+    raise MessageError("$", message, f"calls in the form of {turn.provider}, not of {other}; use the parser for these")
+
+
+def _entries(message: object) -> Iterator[object]:
+    """Whatever may be a call in the message of some provider."""
+    if is_list(message):
+        yield from message
+        return
+    yield message
+    for name in ("tool_calls", "content", "output", "parts"):
+        inner = field(message, name)
+        if is_list(inner):
+            yield from inner
+    for name in ("message", "content"):
+        inner = field(message, name)
+        if is_record(inner):
+            yield from _entries(inner)
+    for name in ("choices", "candidates"):
+        inner = field(message, name)
+        if is_list(inner):
+            for entry in inner:
+                yield from _entries(entry)
+
+
+def _form_of_call(entry: object) -> Provider | None:
+    kind = word_or_none(entry, "type")
+    if kind == "tool_use" and has(entry, "input"):
+        return "anthropic"
+    if kind == "function_call" and has(entry, "arguments"):
+        return "openai-responses"
+    if (
+        kind is None
+        and word_or_none(entry, "role") is None
+        and is_record(field(entry, "functionCall", "function_call"))
+    ):
+        return "gemini"
+    return "openai-chat" if kind in (None, "function") and has(field(entry, "function"), "arguments") else None

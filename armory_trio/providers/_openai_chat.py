@@ -7,6 +7,7 @@ from typing import Final
 
 from ..definitions import CallDefect
 from ._blocks import MediaRules, Piece, admitted, data_url, labelled, noun, numbered, pieces_of
+from ._detect import refuse_foreign
 from ._message import MessageError, field, has, is_list, items, record, require_record, word, word_or_none
 from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, build_turn, cut_off
 
@@ -33,9 +34,9 @@ def parse_chat_tool_calls(message: object, *, names: Mapping[str, str] | None = 
         names: What the tools are called here, by the name that the provider knows. Other names pass as they are.
 
     Raises:
-        MessageError: *message* is none of these.
+        MessageError: *message* is none of these, or its calls have the form of another provider.
     """
-    return build_turn(_found(message), _CHAT, names)
+    return refuse_foreign(message, build_turn(_found(message), _CHAT, names))
 
 
 def _found(message: object) -> Found:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ._blocks import admitted, data_url, pieces_of
+from ._detect import refuse_foreign
 from ._message import MessageError, field, has, is_list, items, record, require_record, word, word_or_none
 from ._openai_chat import OPENAI_MEDIA
 from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, build_turn, cut_off
@@ -33,9 +34,9 @@ def parse_response_tool_calls(message: object, *, names: Mapping[str, str] | Non
         names: What the tools are called here, by the name that the provider knows. Other names pass as they are.
 
     Raises:
-        MessageError: *message* is none of these.
+        MessageError: *message* is none of these, or its calls have the form of another provider.
     """
-    return build_turn(_found(message), _RESPONSES, names)
+    return refuse_foreign(message, build_turn(_found(message), _RESPONSES, names))
 
 
 def _found(message: object) -> Found:

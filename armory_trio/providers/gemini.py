@@ -23,6 +23,7 @@ from ._blocks import (
     numbered,
     pieces_of,
 )
+from ._detect import refuse_foreign
 from ._message import MessageError, field, has, is_list, items, record, require_record, word, word_or_none
 from ._text import is_encodable
 from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, WireCall, build_turn, cut_off
@@ -74,11 +75,11 @@ def parse_tool_calls(message: object, *, names: Mapping[str, str] | None = None,
             function responses; older and unknown models get them in a message after those.
 
     Raises:
-        MessageError: *message* is none of these.
+        MessageError: *message* is none of these, or its calls have the form of another provider.
     """
     found = _found(message)
     version = model if model is not None else word_or_none(message, "modelVersion", "model_version")
-    return build_turn(found, _GEMINI_3 if _takes_media(version) else _GEMINI, names)
+    return refuse_foreign(message, build_turn(found, _GEMINI_3 if _takes_media(version) else _GEMINI, names))
 
 
 def _takes_media(model: str | None) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Final, TypeGuard
+from typing import Final, TypeGuard, cast
 
 import attrs
 
 from ..definitions import ToolCall, ToolResult, is_tool, near
-from ..definitions._checks import instance, members, seconds, shown, text
+from ..definitions._checks import members, seconds, shown, text
 from ..errors import DefinitionError
 from ._resolution import AnyTool, by_id, lookup
 
@@ -30,9 +30,10 @@ def _tools(value: Iterable[AnyTool]) -> tuple[AnyTool, ...]:
 
 
 def _context(value: Mapping[str, object]) -> Mapping[str, object]:
-    instance("toolbox", "context", value, Mapping)
+    if not isinstance(cast("object", value), Mapping):
+        raise DefinitionError("toolbox", "context", f"must be a mapping of names to values, not {shown(value)}")
     for key in value:
-        text("toolbox", f"context key {key!r}", key)
+        text("toolbox", f"context key {shown(key)}", key)
     return MappingProxyType(dict(value))
 
 

@@ -11,6 +11,7 @@ import msgspec
 from ...definitions._call import ToolFailure
 from ._descent import Check
 from ._jail import Jail
+from ._paths import quoted
 from ._pattern import PathPattern, parse_pattern
 from ._skipped import Skipped, Tally, skipped_from, skipped_note
 from ._walk import Walk, WalkOptions
@@ -81,5 +82,5 @@ def _notes(pattern: PathPattern, paths: list[str], *, truncated: bool) -> tuple[
     if truncated:
         return (f"stopped after {len(paths):,} paths; narrow the pattern, or raise max_results",)
     if not paths and "/" not in pattern.text:
-        return (f"{pattern.text!r} looks in the root alone; '**/{pattern.text}' looks everywhere",)
+        return (f"{quoted(pattern.text)} looks in the root alone; {quoted(f'**/{pattern.text}')} looks everywhere",)
     return ()

@@ -12,6 +12,7 @@ import msgspec
 from ...definitions._call import ToolFailure
 from ._descent import Check, fail, is_exhaustion
 from ._jail import Jail, RootHandle
+from ._limits import at_least
 from ._pattern import parse_pattern
 from ._regex import Hit, LineSearch, compile_search
 from ._skipped import Skipped, Tally, skipped_from, skipped_note
@@ -75,10 +76,18 @@ class GrepResult(msgspec.Struct, frozen=True):
 
 @attrs.frozen
 class GrepLimits:
-    """What one search may read and show. Bytes of a file, characters of a line."""
+    """What one search may read and show.
 
-    max_file_bytes: int = attrs.field(default=MAX_FILE_BYTES, validator=attrs.validators.ge(1))
-    max_line: int = attrs.field(default=MAX_LINE, validator=attrs.validators.ge(1))
+    Args:
+        max_file_bytes: Larger files are passed over, and counted as ``too_large``.
+        max_line: Characters of a matching line that are shown.
+
+    Raises:
+        DefinitionError: A limit is no whole number from 1 on.
+    """
+
+    max_file_bytes: int = attrs.field(default=MAX_FILE_BYTES, validator=at_least(1))
+    max_line: int = attrs.field(default=MAX_LINE, validator=at_least(1))
 
 
 @attrs.frozen(kw_only=True)

@@ -12,11 +12,12 @@ import weakref
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Self, cast
 
 import attrs
 
 from ...definitions._call import ToolFailure
+from ...definitions._checks import shown
 from ...errors import DefinitionError
 from ._descent import (
     OPEN_DIRECTORY,
@@ -151,12 +152,16 @@ class Jail:
 
     def __init__(self, root: str | os.PathLike[str], *, opener: Opener = os_open) -> None:
         _require_handles()
-        text = os.fspath(root)
+        text = _text_of(root)
         if not text.strip():
             raise DefinitionError("coding kit", "root", "is blank; give the directory that the tools may read")
-        if "\0" in text or not Path(text).is_dir():
+        try:
+            self._spellings = (str(Path(text).absolute()), str(Path(text).resolve()))
+            found = Path(text).is_dir()
+        except (OSError, ValueError, RuntimeError) as error:  # a name too long, a NUL, a loop of links
+            raise DefinitionError("coding kit", "root", f"{shown(text)} can't be looked at: {error}") from error
+        if not found:
             raise DefinitionError("coding kit", "root", f"{text!r} is not a directory")
-        self._spellings = (str(Path(text).absolute()), str(Path(text).resolve()))
         self._opener = opener
         self._lock = threading.Lock()
         self._fd = None
@@ -198,9 +203,21 @@ class Jail:
                 if self._fd is None:
                     self._fd = os.open(self._spellings[0], OPEN_ROOT)
                     self._finalizer = weakref.finalize(self, os.close, self._fd)
+                if os.fstat(self._fd).st_nlink == 0:
+                    raise ToolFailure("the root directory was deleted", category="unavailable", effect="none")
                 return os.dup(self._fd)
             except OSError as error:
                 fail(".", error)
+
+
+def _text_of(root: object) -> str:
+    try:
+        path: object = os.fspath(cast("os.PathLike[str]", root))
+    except TypeError:
+        path = None
+    if not isinstance(path, str):
+        raise DefinitionError("coding kit", "root", f"must be a path of text, not {shown(root)}")
+    return path
 
 
 def _require_handles() -> None:

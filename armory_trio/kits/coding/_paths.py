@@ -105,7 +105,7 @@ def split_path(path: str) -> list[str]:
         InvalidPath: *path* is empty, too long, or holds what no path can.
         PathEscape: *path* is absolute.
     """
-    if not path.strip():
+    if not path:  # one of blanks alone may be the name of a file
         raise InvalidPath(path, "is empty")
     if "\0" in path:
         raise InvalidPath(path, "holds a NUL character")

@@ -13,6 +13,7 @@ import msgspec
 from ...definitions._call import ToolFailure
 from ._descent import Check, fail
 from ._jail import Jail
+from ._limits import at_least
 from ._paths import printable, quoted
 
 MAX_BYTES: Final = 262_144
@@ -71,10 +72,18 @@ class FileSlice(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @attrs.frozen
 class ReadLimits:
-    """What one read may give and cost, in bytes."""
+    """What one read may give and cost, in bytes.
 
-    max_bytes: int = attrs.field(default=MAX_BYTES, validator=attrs.validators.ge(4))
-    count_ahead: int = attrs.field(default=COUNT_AHEAD, validator=attrs.validators.ge(0))
+    Args:
+        max_bytes: Most UTF-8 bytes of content in one result; a character has up to 4.
+        count_ahead: Bytes read past the end of the result to count the file's lines.
+
+    Raises:
+        DefinitionError: A limit is no whole number, or too small.
+    """
+
+    max_bytes: int = attrs.field(default=MAX_BYTES, validator=at_least(4))
+    count_ahead: int = attrs.field(default=COUNT_AHEAD, validator=at_least(0))
 
 
 _DEFAULT_LIMITS: Final = ReadLimits()

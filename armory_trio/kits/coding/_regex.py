@@ -25,6 +25,8 @@ LINE_COST: Final = 300_000_000
 pattern, it is passed over and counted."""
 
 _FLAGS: Final = "ims"
+_NEGATED: Final = re.compile(r"(?<!\\)((?:\\\\)*)\[\^(?:\\.|[^\]\\])(?:\\.|[^\]\\])*\]", re.DOTALL)
+"""A class that excludes characters, line ends perhaps among them."""
 _LINE_END: Final = re.compile(r"(?<!\\)(?:\\\\)*\\(?:n|x0[aA]|x\{0*[aA]\}|012)|\n")
 
 
@@ -158,7 +160,7 @@ def compile_search(pattern: str, flags: str) -> LineSearch:
     if len(pattern) > MAX_PATTERN:
         raise _refused(pattern, f"the pattern is longer than {MAX_PATTERN:,} characters")
     across = "m" in flags or "s" in flags
-    if not across and _LINE_END.search(pattern):
+    if not across and _LINE_END.search(_NEGATED.sub("", pattern)):
         raise _refused(pattern, "a line end in the pattern never matches within a line; add the flag m to match across")
     return LineSearch(_compile(pattern, flags, across=across), across)
 

@@ -18,6 +18,7 @@ from ._glob import DEFAULT_RESULTS, GlobQuery, GlobResult, glob
 from ._grep import DEFAULT_MATCHES, GrepLimits, GrepMatch, GrepQuery, GrepResult, GrepSummary, collect_matches, grep
 from ._ignore import ignore_package
 from ._jail import Jail
+from ._limits import instance_of
 from ._read import DEFAULT_LINES, FileSlice, ReadLimits, read_file
 from ._regex import regex_engine
 
@@ -43,8 +44,8 @@ class CodingOptions:
     grep: str = "grep"
     glob: str = "glob"
     namespace: str = "default"
-    read_limits: ReadLimits = attrs.Factory(ReadLimits)
-    grep_limits: GrepLimits = attrs.Factory(GrepLimits)
+    read_limits: ReadLimits = attrs.field(factory=ReadLimits, validator=instance_of(ReadLimits))
+    grep_limits: GrepLimits = attrs.field(factory=GrepLimits, validator=instance_of(GrepLimits))
     timeout: float | None = None
 
 
