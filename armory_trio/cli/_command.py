@@ -212,7 +212,13 @@ def tools(claim: Claim, /, *, as_json: bool, **options: Unpack[ToolOptions]) -> 
         write_all(streams.stdout, "".join(f"{line}\n" for line in lines).encode())
     except BrokenPipeError:
         return READER_GONE
+    except OSError as error:
+        raise _unwritable(error) from error
     return SUCCEEDED
+
+
+def _unwritable(error: OSError) -> Unusable:
+    return Unusable(f"standard output cannot be written: {error.strerror or error}")
 
 
 def _definitions(toolbox: Toolbox) -> list[str]:

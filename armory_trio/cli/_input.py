@@ -122,13 +122,12 @@ class InputReader:
         record = cast("Json", value)
         if self.kind == "auto" and record.keys() <= _CALL:
             return [self._plain([(path, record)])]
-        role = record.get("role")
-        if isinstance(role, str) and role not in _MODEL_ROLES:
+        if _is_others_item(record):
             return []  # what somebody else said asks for nothing
         provider = self._provider or detect_provider(record)
         if provider is not None:
             return [self._parsed(provider, record, path)]
-        if isinstance(role, str):
+        if isinstance(record.get("role"), str):
             return []  # a message without calls could be anybody's
         if self._is_plain(record):
             return [self._plain([(path, record)])]
@@ -192,7 +191,7 @@ def _is_response(entry: object) -> bool:
 
 
 def _is_others_item(item: object) -> bool:
-    """Whether somebody else than the model wrote this item of a history."""
+    """Whether somebody else than the model wrote this message, or this item of a history."""
     if not isinstance(item, dict):
         return False
     record = cast("Json", item)

@@ -63,7 +63,7 @@ def _from_reference(reference: str) -> Toolbox:
 
 
 def _import(name: str) -> ModuleType:
-    here = os.getcwd()  # noqa: PTH109  # a text, as sys.path wants it
+    here = _here()
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
@@ -74,8 +74,17 @@ def _import(name: str) -> ModuleType:
             raise Unusable(f"importing {name!r} failed: {_words(error)}") from error
         hint = f"; write {name.removesuffix('.py')!r}, without .py" if name.endswith(".py") else ""
         raise Unusable(f"there is no module {missing!r} in {here} or among the installed packages{hint}") from error
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise Unusable(f"importing {name!r} failed: {_words(error)}") from error
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109  # a text, as sys.path wants it
+    except OSError as error:
+        raise Unusable(f"the current directory, where modules are looked for, is gone: {error.strerror}") from error
 
 
 def _words(error: BaseException) -> str:
@@ -105,6 +114,8 @@ def _attribute(module: ModuleType, path: str, reference: str) -> object:
         except AttributeError as error:
             there = vars(value) if hasattr(value, "__dict__") else {}
             raise Unusable(f"{reference}: {_missing(name, there)}") from error
+        except Exception as error:
+            raise Unusable(f"{reference}: looking up {name!r} failed: {_words(error)}") from error
     return value
 
 
@@ -148,5 +159,7 @@ def _made_by(function: Callable[..., object], reference: str) -> object:
         pass  # it has no signature to look at, as some that are written in C
     try:
         return function()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise Unusable(f"{reference}: calling it failed: {_words(error)}") from error

@@ -46,6 +46,12 @@ def failing():
 def exiting():
     raise SystemExit(5)
 
+class Stop(BaseException):
+    """No Exception."""
+
+def stopping():
+    raise Stop("not today")
+
 def odd():
     return 17
 
@@ -100,6 +106,7 @@ def test_the_same_tool_may_be_named_twice(cli: Cli) -> None:
         pytest.param("sources:later", "it returned a value of type 'coroutine'", id="async"),
         pytest.param("sources:failing", "calling it failed: RuntimeError: no tools today (", id="raises"),
         pytest.param("sources:exiting", "calling it failed: SystemExit: 5", id="exits"),
+        pytest.param("sources:stopping", "calling it failed: sources.Stop: not today (", id="raises no Exception"),
         pytest.param("sources:mixed", "tools[1]: 17 is no tool", id="a list with a number"),
         pytest.param("sources:plain", "decorate it with @tool", id="a list with a function"),
         pytest.param("broken:x", "importing 'broken' failed: SyntaxError: ", id="syntax"),
@@ -108,6 +115,8 @@ def test_the_same_tool_may_be_named_twice(cli: Cli) -> None:
         ),
         pytest.param("boom:x", "importing 'boom' failed: ZeroDivisionError: division by zero (", id="raises on import"),
         pytest.param("leave:x", "importing 'leave' failed: SystemExit: ", id="exits on import"),
+        pytest.param("halt:x", "importing 'halt' failed: BaseException: no (", id="raises no Exception on import"),
+        pytest.param("lazy:x", "lazy:x: looking up 'x' failed: RuntimeError: no x (", id="raises when it is looked up"),
         pytest.param(
             "badly:x", "importing 'badly' failed: armory_trio.errors.DefinitionError: tool 'f'", id="bad tool"
         ),
@@ -119,6 +128,8 @@ def test_tools_that_cannot_be_had_get_one_line(reference: str, told: str, cli: C
     cli.write("needy.py", "x = 1\nimport not_there\n")
     cli.write("boom.py", "x = 1\n\nx / 0\n")
     cli.write("leave.py", "import sys\nsys.exit('bye')\n")
+    cli.write("halt.py", "raise BaseException('no')\n")
+    cli.write("lazy.py", "def __getattr__(name):\n    raise RuntimeError(f'no {name}')\n")
     cli.write("badly.py", "from armory_trio import tool\n@tool(timeout=-1)\nasync def f() -> None: ...\n")
 
     ended = cli("run", reference, "-", stdin=ADD)
@@ -136,6 +147,20 @@ def test_the_place_in_the_users_module_is_named(cli: Cli) -> None:
     [line] = cli("run", "outer:x", "-", stdin=ADD).told
 
     assert line.endswith("boom.py:3)")
+
+
+@requirement("cli.tools.bad")
+def test_a_current_directory_that_is_gone_gets_one_line(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = cli.directory / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    ended = cli("tools", "sources:add")
+
+    [line] = ended.told
+    assert line == "the current directory, where modules are looked for, is gone: No such file or directory"
+    assert ended.code == 2
 
 
 @requirement("cli.tools.bad")

@@ -426,6 +426,22 @@ def test_a_full_disk_is_said_in_a_line(cli: Cli) -> None:
 
 
 @requirement("cli.stdout.unwritable")
+def test_a_list_of_tools_for_a_full_disk_is_said_in_a_line(cli: Cli) -> None:
+    ended = subprocess.run(
+        ["/bin/sh", "-c", '"$0" -m armory_trio tools my_tools:toolbox > /dev/full', sys.executable],
+        cwd=cli.directory,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=BOUND,
+        check=False,
+    )
+
+    assert ended.stderr == "armory-trio: standard output cannot be written: No space left on device\n"
+    assert ended.returncode == 2
+
+
+@requirement("cli.stdout.unwritable")
 @pytest.mark.parametrize(
     ("redirection", "code", "told"),
     [

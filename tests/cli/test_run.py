@@ -93,6 +93,26 @@ def test_lines_may_mix_calls_lists_and_messages(cli: Cli) -> None:
     assert (ended.code, ended.values) == (0, [2, 4, 6, 8, 8])
 
 
+@requirement("cli.input.shapes")
+@pytest.mark.parametrize("kind", ["auto", "openai-responses"])
+@pytest.mark.parametrize("one_line_each", [True, False], ids=["lines", "list"])
+def test_a_history_of_items_may_hold_the_answers_to_its_calls(kind: str, one_line_each: bool, cli: Cli) -> None:
+    asked = {"type": "function_call", "name": "add"}
+    items: list[Line] = [
+        {"role": "user", "content": "add!"},
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {**asked, "call_id": "call_1", "arguments": '{"a": 1, "b": 2}'},
+        {"type": "function_call_output", "call_id": "call_1", "output": "3"},
+        {**asked, "call_id": "call_2", "arguments": '{"a": 3, "b": 4}'},
+        {"type": "function_call_output", "call_id": "call_2", "output": "7"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "3 and 7"}]},
+    ]
+
+    ended = cli.run("--input", kind, stdin=jsonl(*items) if one_line_each else jsonl(items))
+
+    assert (ended.code, ended.values, ended.err) == (0, [3, 7], "")
+
+
 @requirement("cli.input.plain-calls")
 def test_calls_without_an_id_are_numbered_through_the_whole_input(cli: Cli) -> None:
     ended = cli.run(stdin=jsonl(call("add", a=1, b=1), ANTHROPIC, [call("add", "mine", a=1, b=1), call("add")]))
