@@ -743,6 +743,33 @@ _ENGINE: Final[Mapping[str, Requirement]] = {
     "engine.availability": Requirement(
         "design 3", "A tool that is not available here does not run, also when its hook raises or is awaited."
     ),
+    "engine.storm": Requirement(
+        "design 6",
+        "Whatever is called, aborted, left and shut down in any mixture: nothing stays live, no slot stays in use, each "
+        "execution settles once, and revisions only grow.",
+    ),
+    "engine.cancelled-anywhere": Requirement(
+        "design 8", "A supervisor cancelled at any step of the scheduler ends with everything settled."
+    ),
+    "engine.deep-nesting": Requirement(
+        "design 6", "Calls nested deeper than Python's stack are shown and stopped like any other."
+    ),
+    "engine.user-code-raises": Requirement(
+        "design 7", "Whatever a hook, a result or the text of an exception raises ends its own call only."
+    ),
+    "engine.across-supervisors": Requirement(
+        "design 6",
+        "A call that comes back through another supervisor is nested: it borrows slots, and cannot shut down.",
+    ),
+    "engine.left-behind-waits": Requirement(
+        "design 7", "What waits on the context of an execution that has ended is let go."
+    ),
+    "engine.cancelled-reader": Requirement(
+        "design 8, field case 25", "A stream that is opened under a cancelled scope never starts."
+    ),
+    "engine.timers-bounded": Requirement(
+        "design 8", "However often a clock is stopped, an execution keeps one idle timer."
+    ),
 }
 
 _EFFECTS: Final[Mapping[str, Requirement]] = {

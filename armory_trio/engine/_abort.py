@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Awaitable, Coroutine
 from typing import Final, Literal
 
@@ -58,6 +59,7 @@ def _abort_queued(record: Record) -> None:
     else:
         if record.hook is not None:
             close_unasked(record.hook)
+            record.hook = None
         if record.turn is not None:
             record.turn.set()
         end(record, "abort", "none")
@@ -70,10 +72,24 @@ def close_unasked(hook: Awaitable[object]) -> None:
 
 
 def abort_children(record: Record, reason: str) -> None:
-    """Ask everything that *record* called to stop."""
-    if record.children:
-        for child in tuple(record.children.values()):
-            request_abort(child, "parent", reason)
+    """Ask everything that *record* called to stop.
+
+    What these called in turn waits in one queue rather than on the stack: calls may nest deeper than Python's frames.
+    """
+    if not record.children:
+        return
+    core = record.core
+    found = [(child, reason) for child in record.children.values()]
+    if core.stopping is not None:
+        core.stopping.extend(found)
+        return
+    core.stopping = waiting = deque(found)
+    try:
+        while waiting:
+            child, why = waiting.popleft()
+            request_abort(child, "parent", why)
+    finally:
+        core.stopping = None
 
 
 def _for_children(abort: Abort) -> str:
@@ -129,10 +145,11 @@ def _abort_in_time(record: Record, kind: Kind) -> None:
 
 def _idle(record: Record, at: float) -> None:
     limit = record.idle_timeout
-    if limit is None or record.paused:
+    if limit is None or record.paused or record.idle_at != at:
         return
     due = record.last_activity + limit
     if due > at:
+        record.idle_at = due
         record.core.timers.at(due, record, "idle")
     else:
         _abort_in_time(record, "idle")

@@ -16,11 +16,11 @@ from ._abort import abort_children, request_abort
 from ._admission import prepare
 from ._concurrency import current_token, is_cancelled, leaves
 from ._events import ExecutionStarted
-from ._execution import Record
+from ._execution import Core, Record
 from ._lifecycle import FINAL, QUEUED
 from ._placement import Worker
 from ._plan import Plan
-from ._settlement import StrayCancelled, cancelled, decide, end, failed, finish, returned
+from ._settlement import StrayCancelled, cancelled, decide, description_of, end, failed, finish, returned
 from ._streams import ChunkSink, Inline, ThreadPump, drive
 from ._tool_context import Door, InlineContext, TaskContext, ThreadContext
 
@@ -28,6 +28,14 @@ CURRENT: Final[ContextVar[Record | None]] = ContextVar("armory_trio.current_exec
 """The execution whose body this task belongs to."""
 
 _log: Final = logging.getLogger("armory_trio.engine")
+
+
+def running_in(core: Core) -> Record | None:
+    """The execution of *core* whose body this task belongs to, directly or through other supervisors."""
+    record = CURRENT.get()
+    while record is not None and record.core is not core:
+        record = record.outside
+    return record
 
 
 class Actor:
@@ -43,6 +51,9 @@ class Actor:
 
         Cancelled: only while the whole supervisor falls; the execution is then recorded as cancelled.
         """
+        outside = CURRENT.get()
+        if outside is not None:
+            record.outside = outside if outside.core is not record.core else outside.outside
         CURRENT.set(record)
         try:
             if record.hook is not None:
@@ -55,12 +66,16 @@ class Actor:
                     request_abort(record, "supervisor", "the supervisor fell")
                 else:
                     await self._run_body(record)
-        except Exception as exc:
-            engine_error(record, exc)
         except trio.Cancelled:
             if not record.over and record.state not in FINAL:
                 _fall(record, "the supervisor fell")
             raise
+        except KeyboardInterrupt:
+            if not record.over:
+                _fall(record, "the program was interrupted")
+            raise
+        except BaseException as exc:  # noqa: ASYNC103  # code of the user's that we called, such as that of a result
+            engine_error(record, exc)
 
     async def _run_body(self, record: Record) -> None:
         plan = record.plan
@@ -116,7 +131,8 @@ def _start(record: Record, plan: Plan) -> None:
     idle = record.options.idle_timeout if record.options.idle_timeout is not None else plan.idle_timeout
     if idle is not None:
         record.idle_timeout = idle
-        timers.at(now + idle, record, "idle")
+        record.idle_at = now + idle
+        timers.at(record.idle_at, record, "idle")
     if record.core.feed.readers:
         record.tell(ExecutionStarted, attempt=record.attempts)
 
@@ -129,8 +145,9 @@ async def _ask_hook(record: Record, hook: Awaitable[object]) -> None:
     try:
         with record.hook_scope:
             answer = await hook
-    except Exception as exc:
-        _log.warning("the availability hook of %s raised, so it counts as unavailable: %r", record.name, exc)
+    except BaseException as exc:  # noqa: ASYNC103  # raises again what is not the hook's own
+        failure = _own_failure(record, exc)
+        _log.warning("the availability hook of %s raised, so it counts as unavailable: %r", record.name, failure)
     record.hook_scope = None
     record.waits_for = None
     if record.verdict is not None:
@@ -248,10 +265,10 @@ def _fall(record: Record, reason: str) -> None:
         cancelled(record)
 
 
-def engine_error(record: Record, exc: Exception) -> None:
+def engine_error(record: Record, exc: BaseException) -> None:
     """A bug of ours ends the one execution that it hit; it is logged, and the supervisor lives."""
     _log.error("the engine failed in %s (%s)", record.id, record.name, exc_info=exc)
-    record.core.bugs.append(f"{record.id} ({record.name}): {exc!r}")
+    record.core.bugs.append(f"{record.id} ({record.name}): {description_of(exc)}")
     if record.over:
         return
     if record.verdict is None:

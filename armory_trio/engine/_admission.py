@@ -14,7 +14,7 @@ from ._concurrency import Latch
 from ._execution import Core, Record
 from ._options import Budget
 from ._plan import GROUP, THREADS, Plan, compile_plan, resources
-from ._settlement import refuse, wake
+from ._settlement import description_of, refuse, wake
 
 _OWNER: Final = "owner"
 _SUPERVISOR: Final = "supervisor"
@@ -134,7 +134,9 @@ def _availability(record: Record, plan: Plan, context: Mapping[str, object]) -> 
     assert plan.availability is not None
     try:
         return plan.availability(context)
-    except Exception as exc:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:  # a hook of the user's may raise anything
         _log.warning("the availability hook of %s raised, so it counts as unavailable: %r", record.name, exc)
         return False
 
@@ -146,8 +148,10 @@ def _ask_for_room(record: Record, plan: Plan) -> None:
         return
     try:
         reads, writes = _touched(record, plan)
-    except Exception as exc:
-        message = f"the reads or writes of {plan.name!r} could not be told: {type(exc).__name__}: {exc}"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:  # a function of the user's may raise anything
+        message = f"the reads or writes of {plan.name!r} could not be told: {description_of(exc)}"
         refuse(record, "internal", "INTERNAL_ERROR", message)
         return
     claim = Claim(

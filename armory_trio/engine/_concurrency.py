@@ -135,11 +135,13 @@ class Alarm:
 
 def leaves(exc: BaseException) -> Iterator[BaseException]:
     """All exceptions in a group, however deep; the exception itself when it is none."""
-    if isinstance(exc, BaseExceptionGroup):
-        for inner in cast("BaseExceptionGroup[BaseException]", exc).exceptions:
-            yield from leaves(inner)
-    else:
-        yield exc
+    waiting = [exc]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, BaseExceptionGroup):
+            waiting.extend(reversed(cast("BaseExceptionGroup[BaseException]", found).exceptions))
+        else:
+            yield found
 
 
 @asynccontextmanager

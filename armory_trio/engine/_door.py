@@ -10,7 +10,7 @@ import trio
 from ..definitions import ToolCall, ToolResult
 from ..errors import AdmissionClosed, ExecutionOver
 from ._abort import on_due, request_abort
-from ._actor import CURRENT, Actor, engine_error
+from ._actor import Actor, engine_error, running_in
 from ._admission import Plans, admit, enter, require_room
 from ._batch import Batch
 from ._concurrency import is_cancelled
@@ -43,8 +43,8 @@ class Door:
             AdmissionClosed: There is none, and no new work is taken.
             ExecutionOver: Its outcome is decided.
         """
-        record = CURRENT.get()
-        if record is not None and record.core is self._core and not record.over:
+        record = running_in(self._core)
+        if record is not None and not record.over:
             if record.verdict is not None:
                 raise ExecutionOver(f"{record.id} ({record.name}) is over; nothing new may start in it")
             return record
@@ -102,7 +102,10 @@ class Door:
                 admit(record, self.plans)
             else:
                 enter(record, record.plan)
-        except Exception as exc:
+        except KeyboardInterrupt:
+            request_abort(record, "supervisor", "the program was interrupted")
+            raise
+        except BaseException as exc:  # code of the user's that we called may raise anything
             engine_error(record, exc)
         if record.deadline is not None and not record.over:
             self._watch_deadline(record, record.deadline)

@@ -97,4 +97,7 @@ def start_clocks(record: Record) -> None:
             timers.at(member.timeout_at, member, "timeout")
         if member.idle_timeout is not None:
             member.last_activity = now
-            timers.at(now + member.idle_timeout, member, "idle")
+            due = now + member.idle_timeout
+            if member.idle_at != due:
+                member.idle_at = due
+                timers.at(due, member, "idle")

@@ -14,8 +14,8 @@ from ..toolbox import Toolbox
 from ._capacity import Claim, Planner
 from ._concurrency import Latch, current_clock
 from ._events import ChunkEmitted, Happening
-from ._lifecycle import FINAL, QUEUED, Abort, Cleanup, Lifecycle, Progress, Snapshot
-from ._options import Budget, Elicitor, Limits, Options, Retention
+from ._lifecycle import FINAL, QUEUED, Abort, Cleanup, Lifecycle, Progress, Snapshot, strongest
+from ._options import Elicitor, Options, Settings
 from ._plan import Plan
 from ._roles import NOBODY, Feeder, Keeper, Window
 from ._subscriptions import EventFeed, Publications
@@ -29,28 +29,8 @@ enough that nobody notices.
 """
 
 
-_STRENGTH: Final[dict[Effect, int]] = {"none": 0, "completed": 1, "unknown": 2}
-
-
 Verdict = tuple[Outcome, Category | None, str | None]
 """What the caller is told, without its words: outcome, and category and code of an error."""
-
-
-def strongest(one: Effect, other: Effect) -> Effect:
-    """The effect that says more about what may have happened."""
-    return one if _STRENGTH[one] >= _STRENGTH[other] else other
-
-
-class Settings(msgspec.Struct, frozen=True):
-    """What a host said about the whole supervisor, checked."""
-
-    limits: Limits
-    budget: Budget | None
-    retention: Retention
-    error_detail: str
-    cleanup_timeout: float
-    drain_for: float
-    default_request_context: RequestContext | None
 
 
 class Core:
@@ -78,6 +58,7 @@ class Core:
         "prefix",
         "settings",
         "spent",
+        "stopping",
         "timers",
         "toolbox",
         "uncertain",
@@ -110,6 +91,8 @@ class Core:
         self.closed_because = ""
         self.fallen = False
         """Set when the whole supervisor falls: no further body may begin."""
+        self.stopping: deque[tuple[Record, str]] | None = None
+        """Children that are still to be asked to stop, and why; None while nobody is asking."""
         self.bugs: list[str] = []
         self.now = current_clock()
         """Reads trio's clock, in seconds."""
@@ -165,6 +148,8 @@ class Record(Lifecycle):
     owner: str | None = None
     request_context: RequestContext | None = None
     parent: Record | None = None
+    outside: Record | None = None
+    """The execution of another supervisor whose body made this call; None once this one is over."""
     started_by: str | None = None
     batch_id: str | None = None
     batch_index: int | None = None
@@ -218,6 +203,8 @@ class Record(Lifecycle):
     deadline: float | None = None
     timeout_at: float | None = None
     idle_timeout: float | None = None
+    idle_at: float | None = None
+    """When to look next whether it is idle; what else is in the heap for that is out of date."""
     paused = 0
     paused_at = 0.0
     timers = 0
@@ -267,16 +254,28 @@ class Record(Lifecycle):
         """What the world may have seen, as far as is known now: the strongest of its own and its children's."""
         if self.final_effect is not None:
             return self.final_effect
-        found = self._own_effect()
+        found = self.own_effect()
         if self.child_effect != "none":
             found = strongest(found, self.child_effect)
-        if self.children:
-            for child in self.children.values():
-                found = strongest(found, child.effect)
+        if self.children and found != "unknown":
+            found = strongest(found, self._effect_below())
         return found
 
-    def _own_effect(self) -> Effect:
-        # The first row that fits; docs/effects.md shows the same table.
+    def _effect_below(self) -> Effect:
+        # No recursion: calls may nest deeper than Python's frames.
+        found: Effect = "none"
+        below = list(self.children.values()) if self.children else []
+        while below and found != "unknown":
+            child = below.pop()
+            if child.final_effect is not None:
+                found = strongest(found, child.final_effect)
+            else:
+                found = strongest(found, strongest(child.own_effect(), child.child_effect))
+                below.extend(child.children.values() if child.children else ())
+        return found
+
+    def own_effect(self) -> Effect:
+        """What its own body may have done: the first row that fits; docs/effects.md shows the same table."""
         plan = self.plan
         if not self.attempts or plan is None or plan.read_only:
             return "none"

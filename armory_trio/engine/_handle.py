@@ -160,6 +160,7 @@ class OpenStream:
         self._stream: Stream | None = None
 
     async def __aenter__(self) -> Stream:
+        await trio.lowlevel.checkpoint_if_cancelled()  # a reader that is cancelled already starts nothing
         try:
             self._stream = self._begin()
         except AdmissionClosed:

@@ -194,6 +194,14 @@ class Lifecycle:
         return STREAMING if after == ACTIVE and self._streaming else after
 
 
+_STRENGTH: Final[dict[Effect, int]] = {"none": 0, "completed": 1, "unknown": 2}
+
+
+def strongest(one: Effect, other: Effect) -> Effect:
+    """The effect that says more about what may have happened."""
+    return one if _STRENGTH[one] >= _STRENGTH[other] else other
+
+
 AbortSource = Literal["caller", "deadline", "owner", "supervisor", "parent", "batch", "shutdown"]
 """Who asked an execution to stop."""
 

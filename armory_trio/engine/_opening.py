@@ -16,8 +16,8 @@ from ..toolbox import Toolbox
 from ._abort import on_due
 from ._admission import set_limits
 from ._concurrency import Latch, open_private_nursery
-from ._execution import Core, Settings
-from ._options import Budget, Limits, Retention, check_seconds
+from ._execution import Core
+from ._options import Budget, Limits, Retention, Settings, check_seconds
 from ._supervisor import Supervisor
 
 _DEFAULT_LIMITS: Final = Limits()

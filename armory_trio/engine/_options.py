@@ -167,3 +167,15 @@ class Retention(msgspec.Struct, frozen=True):
             raise DefinitionError("Retention", "count", f"is {self.count}; give 0 or more")
         if self.seconds is not None and not self.seconds >= 0:
             raise DefinitionError("Retention", "seconds", f"is {self.seconds}; give 0 or more, or None for no bound")
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What a host said about the whole supervisor, checked."""
+
+    limits: Limits
+    budget: Budget | None
+    retention: Retention
+    error_detail: str
+    cleanup_timeout: float
+    drain_for: float
+    default_request_context: RequestContext | None

@@ -26,8 +26,8 @@ from ..errors import ExecutionAborted, ExecutionOver
 from ._capacity import Claim
 from ._concurrency import leaves
 from ._events import ExecutionRefused, ExecutionSettled, OutcomeDecided
-from ._execution import Core, Record, Verdict, strongest
-from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Event
+from ._execution import Core, Record, Verdict
+from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Event, strongest
 
 _TIMEOUT_CODES: Final = frozenset(("TIMEOUT", "DEADLINE_EXCEEDED", "IDLE_TIMEOUT"))
 _ALWAYS_RETRYABLE: Final = frozenset(("OVERLOADED", "LEDGER_UNAVAILABLE"))
@@ -232,7 +232,11 @@ def end(record: Record, event: Event, effect: Effect) -> None:
         wake(core, core.planner.release(claim) if record.claim_held else core.planner.withdraw(claim))
         record.claim = record.turn = None
         record.claim_held = False
-    record.validated = record.scope = record.call = record.on_released = None
+    record.validated = record.scope = record.call = record.on_released = record.outside = None
+    if record.abort_latch is not None:
+        record.abort_latch.set()
+    for question in record.questions or ():
+        question.cancel("the tool that asks has ended")
     if record.chunks:
         record.collected = record.feeder = None
     if record.keeper is not None:
@@ -316,6 +320,8 @@ def description_of(exc: BaseException) -> str:
         return f"{len(members)} errors: {named}{more}"
     try:
         text = str(exc)
-    except Exception:  # an exception of the user's whose text cannot be made
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # an exception of the user's whose text cannot be made
         text = ""
     return f"{type(exc).__name__}: {text}" if text else type(exc).__name__

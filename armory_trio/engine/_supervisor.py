@@ -13,7 +13,7 @@ from ..definitions import Tool, ToolCall, ToolResult
 from ..errors import AdmissionClosed, ShutdownFromInside
 from ..toolbox import Toolbox
 from ._abort import AbortAnswer, request_abort
-from ._actor import CURRENT
+from ._actor import running_in
 from ._batch import Batch, BatchMode, OnError, check_batch
 from ._concurrency import Latch, is_cancelled
 from ._door import CALLER_CANCELLED, Door
@@ -118,12 +118,11 @@ class Supervisor:
             TypeError, ValueError: An option is wrong; see `CallOptions`.
         """
         frozen = freeze_options(options)
-        starter = CURRENT.get()
-        inside = starter is not None and starter.core is self._core
+        starter = running_in(self._core)
         self._door.must_be_open()
-        record = self._door.make(call, frozen, starter if inside else None)
+        record = self._door.make(call, frozen, starter)
         record.parent = None
-        record.started_by = starter.id if inside and starter is not None else None
+        record.started_by = starter.id if starter is not None else None
         return self._door.begin_with_handle(record, call)
 
     def stream(self, call: ToolCall, *, collect: bool = True, **options: Unpack[CallOptions]) -> OpenStream:
@@ -290,8 +289,8 @@ class Supervisor:
         return self._report_now()
 
     def _must_be_outside(self) -> None:
-        inside = CURRENT.get()
-        if inside is not None and inside.core is self._core and not inside.over:
+        inside = running_in(self._core)
+        if inside is not None and not inside.over:
             raise ShutdownFromInside(
                 f"{inside.name!r} ({inside.id}) runs in the supervisor whose end it would wait for"
             )

@@ -212,6 +212,8 @@ class TaskContext(_Common, ToolContext):
         if record.abort_latch is None:
             record.abort_latch = Latch()
         await record.abort_latch.wait()
+        if record.abort is None:
+            self.actions.must_not_be_final()  # it ended without having been asked to
 
     async def call(self, name: str, arguments: Mapping[str, object] | None = None) -> ToolResult[object]:
         self.actions.must_be_open()
