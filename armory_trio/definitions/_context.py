@@ -119,10 +119,12 @@ class _ContextBase(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Stop here if this execution was asked to stop. Works in a worker thread, too.
+        """Stop here if this execution was cancelled. Works in a worker thread, too.
+
+        A tool with a grace goes on until that is over; ``abort_requested`` tells it before.
 
         Raises:
-            ExecutionAborted: The execution was aborted; let it travel.
+            ExecutionAborted: The execution was aborted, and its grace is over; let it travel.
         """
 
     # -- telling

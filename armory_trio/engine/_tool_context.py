@@ -164,9 +164,9 @@ class _Common:
 
     def check(self) -> None:
         self.actions.must_not_be_final()
-        abort = self._record.abort
-        if abort is not None:
-            raise ExecutionAborted(abort.reason)
+        record = self._record
+        if record.cut and record.abort is not None and (record.plan is None or record.plan.interruptible):
+            raise ExecutionAborted(record.abort.reason)
 
     def progress(
         self, percent: float | None = None, message: str | None = None, checkpoint: object | None = None

@@ -522,12 +522,13 @@ async def test_a_question_of_a_thread_is_withdrawn_when_it_is_stopped() -> None:
 async def test_a_thread_that_was_asked_to_stop_enters_no_effect_window() -> None:
     entered: list[str] = []
 
-    @tool(effect_windows=True, effect=STRIPE, grace=PATIENCE)
+    @tool(effect_windows=True, effect=STRIPE)
     def work(ctx: BlockingContext) -> None:
         with ctx.effect("first"):
             entered.append("first")
+        opened = ctx.effect("second")
         ctx.wait_abort_requested()
-        with ctx.effect("second"):
+        with opened:
             entered.append("second")
 
     async with open_supervisor(Toolbox([work])) as supervisor, supervisor.events(EffectClosed) as events:
@@ -537,10 +538,37 @@ async def test_a_thread_that_was_asked_to_stop_enters_no_effect_window() -> None
             execution.abort("enough")
             result = await execution.result()
 
+        await execution.settled()
+        result = await execution.result()
+
     assert entered == ["first"]
     assert result.error is not None and result.error.code == "CANCELLED"
     assert [record.state for record in result.effects] == ["completed", "nothing-happened"]
     assert result.effect == "completed"
+
+
+@requirement("threads.check", "engine.grace")
+async def test_a_thread_within_its_grace_may_go_on() -> None:
+    @tool(effect_windows=True, effect=STRIPE, grace=PATIENCE)
+    def work(ctx: BlockingContext) -> str:
+        ctx.wait_abort_requested()
+        ctx.check()
+        with ctx.effect("save"):
+            return "saved"
+
+    async with open_supervisor(Toolbox([work])) as supervisor:
+        with trio.fail_after(PATIENCE):
+            execution = supervisor.start(ToolCall("work"))
+            async with supervisor.executions.subscribe() as updates:
+                async for snapshot in updates:
+                    if snapshot.state == "active":
+                        break
+            execution.abort("enough")
+            result = await execution.result()
+            settled = await execution.settled()
+
+    assert (result.value, result.effect) == ("saved", "completed")
+    assert settled.abort is not None and settled.abort.honoured is False
 
 
 def refuses(action: Callable[[], object]) -> bool:
