@@ -77,7 +77,7 @@ def _import(name: str) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise Unusable(f"importing {name!r} failed: {_words(error)}") from error
+        raise Unusable(f"importing {name!r} failed: {_words(error)}") from error  # noqa: ASYNC104  # no trio runs yet
 
 
 def _here() -> str:
@@ -162,4 +162,4 @@ def _made_by(function: Callable[..., object], reference: str) -> object:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise Unusable(f"{reference}: calling it failed: {_words(error)}") from error
+        raise Unusable(f"{reference}: calling it failed: {_words(error)}") from error  # noqa: ASYNC104  # no trio runs yet

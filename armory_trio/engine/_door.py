@@ -105,7 +105,7 @@ class Door:
         except KeyboardInterrupt:
             request_abort(record, "supervisor", "the program was interrupted")
             raise
-        except BaseException as exc:  # code of the user's that we called may raise anything
+        except BaseException as exc:  # noqa: ASYNC103  # code of the user's may raise anything; nothing is awaited
             engine_error(record, exc)
         if record.deadline is not None and not record.over:
             self._watch_deadline(record, record.deadline)

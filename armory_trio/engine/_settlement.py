@@ -322,6 +322,6 @@ def description_of(exc: BaseException) -> str:
         text = str(exc)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # an exception of the user's whose text cannot be made
+    except BaseException:  # noqa: ASYNC103  # an exception of the user's whose text cannot be made
         text = ""
     return f"{type(exc).__name__}: {text}" if text else type(exc).__name__
