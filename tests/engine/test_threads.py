@@ -531,9 +531,10 @@ async def test_a_thread_that_was_asked_to_stop_enters_no_effect_window() -> None
         with opened:
             entered.append("second")
 
-    async with open_supervisor(Toolbox([work])) as supervisor, supervisor.events(EffectClosed) as events:
+    async with open_supervisor(Toolbox([work])) as supervisor, supervisor.events(EffectOpened) as events:
         with trio.fail_after(PATIENCE):
             execution = supervisor.start(ToolCall("work"))
+            await anext(events)
             await anext(events)
             execution.abort("enough")
             result = await execution.result()
