@@ -154,7 +154,6 @@ LEAVES: Final = {
     "anthropic": ("providers/anthropic",),
     "cattrs": ("definitions",),
     "click": ("cli",),
-    "docstring_parser": ("definitions/_docstring",),
     "google": ("providers/gemini",),
     "jsonschema_rs": ("definitions",),
     "mcp": ("integrations/mcp",),
