@@ -21,8 +21,8 @@ def main() -> None:
         names = " and ".join(missing)
         sys.exit(_refuse(f"armory-trio: the command needs {names}; install the extra: pip install 'armory-trio[cli]'"))
     # Only now it is known that the packages of the extra are there.
-    from ._command import execute  # noqa: PLC0415
-    from ._streams import let_go  # noqa: PLC0415
+    from ._command import execute  # noqa: PLC0415  # as said
+    from ._streams import let_go  # noqa: PLC0415  # as said
 
     code = execute(sys.argv[1:])
     let_go()

@@ -81,23 +81,30 @@ def prepare(record: Record, *, available: bool) -> None:
         refuse(record, "unavailable", "TOOL_UNAVAILABLE", f"the tool {plan.name!r} is not available here")
         return
     if plan.key_required or plan.approval_required:
-        _refuse_for_want_of_means(record, plan)
-        return
-    enter(record, plan)
+        if _validate(record, plan):
+            _refuse_for_want_of_means(record, plan)
+    else:
+        enter(record, plan)
 
 
 def enter(record: Record, plan: Plan) -> None:
     """Validate the arguments, and ask for room for a body that will run with them."""
-    core, call = record.core, record.call
+    if _validate(record, plan) and (
+        plan.needs or plan.touches or record.core.wants_room or record.batch_id is not None
+    ):
+        _ask_for_room(record, plan)
+
+
+def _validate(record: Record, plan: Plan) -> bool:
+    call = record.call
     assert call is not None
     try:
         record.validated = plan.validate(call.arguments)
     except InvalidArguments as exc:
         issues = [{"path": issue.path, "code": issue.code, "message": issue.message} for issue in exc.issues]
         refuse(record, "validation", "INVALID_ARGUMENTS", str(exc), {"issues": issues})
-        return
-    if plan.needs or plan.touches or core.wants_room or record.batch_id is not None:
-        _ask_for_room(record, plan)
+        return False
+    return True
 
 
 def _refuse_for_want_of_means(record: Record, plan: Plan) -> None:

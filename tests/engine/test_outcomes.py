@@ -81,6 +81,8 @@ ENDS: list[Row] = [
     (ToolCall("add", {}, defect=CallDefect("TRUNCATED_CALL", "cut")), {}, "validation", "TRUNCATED_CALL", False),
     (ToolCall("keyed"), {}, "validation", "IDEMPOTENCY_KEY_REQUIRED", False),
     (ToolCall("gated"), {}, "permission", "APPROVAL_UNAVAILABLE", False),
+    (ToolCall("gated", {"extra": 1}), {}, "validation", "INVALID_ARGUMENTS", False),
+    (ToolCall("keyed", {"extra": 1}), {}, "validation", "INVALID_ARGUMENTS", False),
     (ToolCall("adds"), {}, "not_found", "NOT_FOUND", False),
     (ToolCall("fetch"), {}, "unavailable", "TOOL_UNAVAILABLE", False),
     (ToolCall("lost"), {}, "transient", "CONNECTION_LOST", False),
