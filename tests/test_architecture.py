@@ -62,26 +62,26 @@ ORDER: Final = {
         "_functions",
         "_docstring",
         "_arguments",
-        "_calling",
-        "_compiled",
-        "_fitting",
-        "_issues",
-        "_refusals",
-        "_limits",
-        "_forms",
-        "_markers",
-        "_choices",
-        "_writing",
-        "_scalars",
-        "_shapes",
-        "_pydantic",
-        "_objects",
-        "_cattrs",
-        "_typed",
-        "_json_schema",
-        "_annotations",
-        "_signature",
-        "_contract",
+        "contracts/_calling",
+        "contracts/_compiled",
+        "contracts/_fitting",
+        "contracts/_issues",
+        "contracts/_refusals",
+        "contracts/_limits",
+        "contracts/_forms",
+        "contracts/_markers",
+        "contracts/_choices",
+        "contracts/_writing",
+        "contracts/_scalars",
+        "contracts/_shapes",
+        "contracts/_pydantic",
+        "contracts/_objects",
+        "contracts/_cattrs",
+        "contracts/_typed",
+        "contracts/_json_schema",
+        "contracts/_annotations",
+        "contracts/_signature",
+        "contracts/__init__",
         "_tool",
         "_making",
     ),
@@ -90,14 +90,15 @@ ORDER: Final = {
         "_projection",
         "_options",
         "_plan",
-        "_claims",
-        "_agenda",
-        "_loans",
-        "_reservations",
-        "_resources",
-        "_waitgraph",
-        "_dispatch",
-        "_capacity",
+        "capacity/_claims",
+        "capacity/_agenda",
+        "capacity/_loans",
+        "capacity/_reservations",
+        "capacity/_resources",
+        "capacity/_waitgraph",
+        "capacity/_dispatch",
+        "capacity/_planner",
+        "capacity/__init__",
         "_concurrency",
         "_timers",
         "_events",
@@ -131,14 +132,7 @@ PURE: Final = (
     "toolbox",
     "engine/_lifecycle",
     "engine/_projection",
-    "engine/_claims",
-    "engine/_agenda",
-    "engine/_loans",
-    "engine/_reservations",
-    "engine/_resources",
-    "engine/_waitgraph",
-    "engine/_dispatch",
-    "engine/_capacity",
+    "engine/capacity",
 )
 """Rules without trio, clock or input and output: they import none of `IMPURE`, nor a module of ours that may."""
 
@@ -171,7 +165,7 @@ LOWLEVEL_ANYWHERE: Final = ("checkpoint", "checkpoint_if_cancelled", "cancel_shi
 LOWLEVEL_HOME: Final = "engine/_concurrency"
 """What every module may use of `trio.lowlevel`, and the one module that may use the rest."""
 
-ANY_HOMES: Final = ("content/_codec", "definitions/_contract")
+ANY_HOMES: Final = ("content/_codec", "definitions/contracts")
 """Where values of unknown type are taken apart; everywhere else it is `object`, which must be narrowed."""
 
 
@@ -344,7 +338,9 @@ def out_of_order(imports: Iterable[Import]) -> Iterator[str]:
             continue
         order = (*ORDER[found.room], "__init__")
         importing = found.module.partition("/")[2]
-        imported = found.own[1] if len(found.own) > 1 else "__init__"
+        imported = "/".join(found.own[1:])
+        if imported not in order:
+            imported = f"{imported}/__init__".lstrip("/")  # a folder, or the room itself
         if importing not in order or imported not in order[: order.index(importing)]:
             yield found.place
 
@@ -524,9 +520,9 @@ def _broken(module: str, source: str) -> list[str]:
             "class Toolbox:\n    def run(self):\n        from ..engine import x",
             id="not that method",
         ),
-        pytest.param("engine/_capacity", "from . import _actor", id="a later module"),
-        pytest.param("engine/_capacity", "from ._concurrency import Alarm", id="an impure module"),
-        pytest.param("engine/_capacity", "import trio", id="trio in a pure module"),
+        pytest.param("engine/capacity/_planner", "from .. import _actor", id="a later module"),
+        pytest.param("engine/capacity/_planner", "from .._concurrency import Alarm", id="an impure module"),
+        pytest.param("engine/capacity/_planner", "import trio", id="trio in a pure module"),
         pytest.param("definitions/_call", "import time", id="a clock in a pure module"),
         pytest.param("definitions/_identity", "from ._call import ToolCall", id="a later definition"),
         pytest.param("engine/_actor", "import pydantic", id="a foreign package outside its leaf"),

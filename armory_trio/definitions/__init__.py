@@ -44,11 +44,6 @@ from ._context import LogLevel as LogLevel
 from ._context import ToolContext as ToolContext
 from ._context import ToolLike as ToolLike
 from ._context import WaitingBlock as WaitingBlock
-from ._contract import PairValidator as PairValidator
-from ._contract import contract_from_pair as contract_from_pair
-from ._contract import contract_from_schema as contract_from_schema
-from ._contract import contract_from_signature as contract_from_signature
-from ._contract import contract_from_type as contract_from_type
 from ._definition import Lifecycle as Lifecycle
 from ._definition import ToolDefinition as ToolDefinition
 from ._effects import Classification as Classification
@@ -82,3 +77,8 @@ from ._values import ElicitCancelled as ElicitCancelled
 from ._values import ElicitDeclined as ElicitDeclined
 from ._values import ElicitRequest as ElicitRequest
 from ._values import RequestContext as RequestContext
+from .contracts import PairValidator as PairValidator
+from .contracts import contract_from_pair as contract_from_pair
+from .contracts import contract_from_schema as contract_from_schema
+from .contracts import contract_from_signature as contract_from_signature
+from .contracts import contract_from_type as contract_from_type

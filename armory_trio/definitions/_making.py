@@ -9,14 +9,6 @@ from ..errors import DefinitionError
 from ._arguments import InputContract
 from ._checks import flag, named, text
 from ._context import BlockingContext, ToolContext
-from ._contract import (
-    PairValidator,
-    contract_from_pair,
-    contract_from_schema,
-    contract_from_signature,
-    contract_from_type,
-    find_context,
-)
 from ._definition import ToolDefinition
 from ._docstring import read_docstring
 from ._effects import parse_effect
@@ -24,6 +16,14 @@ from ._functions import awaiting, docstring_of, kind_of, name_of, positional_nam
 from ._identity import ToolId
 from ._options import Declarations, Kind, options_for, refuse_unknown
 from ._tool import Tool
+from .contracts import (
+    PairValidator,
+    contract_from_pair,
+    contract_from_schema,
+    contract_from_signature,
+    contract_from_type,
+    find_context,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -9,12 +9,12 @@ from typing import Final
 
 from ..definitions import InvalidArguments, ToolCall
 from ..errors import BudgetExceeded, DefinitionError, Overloaded
-from ._capacity import Claim, Granted, Refused, Waiting
 from ._concurrency import Latch
 from ._execution import Core, Record
 from ._options import Budget
 from ._plan import GROUP, THREADS, Plan, compile_plan, resources
 from ._settlement import description_of, refuse, wake
+from .capacity import Claim, Granted, Refused, Waiting
 
 _OWNER: Final = "owner"
 _SUPERVISOR: Final = "supervisor"

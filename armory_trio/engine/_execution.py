@@ -11,7 +11,6 @@ import trio
 
 from ..definitions import Category, Content, Effect, Outcome, RequestContext, ToolCall, ToolResult
 from ..toolbox import Toolbox
-from ._capacity import Claim, Planner
 from ._concurrency import Latch, current_clock
 from ._events import ChunkEmitted, Happening
 from ._lifecycle import FINAL, QUEUED, Abort, Cleanup, Lifecycle, Progress, Snapshot, strongest
@@ -20,6 +19,7 @@ from ._plan import Plan
 from ._roles import NOBODY, Feeder, Keeper, Window
 from ._subscriptions import EventFeed, Publications
 from ._timers import Kind, Timers
+from .capacity import Claim, Planner
 
 RELEASE_AFTER: Final = 0.05
 """Seconds that a cancelled caller waits for the body, and after which an aborted body is shown as cleaning up.

@@ -23,11 +23,11 @@ from ..definitions import (
     ToolResult,
 )
 from ..errors import ExecutionAborted, ExecutionOver
-from ._capacity import Claim
 from ._concurrency import leaves
 from ._events import ExecutionRefused, ExecutionSettled, OutcomeDecided
 from ._execution import Core, Record, Verdict
 from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Event, strongest
+from .capacity import Claim
 
 _TIMEOUT_CODES: Final = frozenset(("TIMEOUT", "DEADLINE_EXCEEDED", "IDLE_TIMEOUT"))
 _ALWAYS_RETRYABLE: Final = frozenset(("OVERLOADED", "LEDGER_UNAVAILABLE"))

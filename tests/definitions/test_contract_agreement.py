@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from armory_trio.definitions._canonical import thaw_json
-from armory_trio.definitions._contract import InputContract, InvalidArguments, contract_from_signature
+from armory_trio.definitions.contracts import InputContract, InvalidArguments, contract_from_signature
 from tests.requirements import requirement
 
 

@@ -17,7 +17,7 @@ import pytest
 from annotated_types import Ge
 
 from armory_trio.definitions._canonical import thaw_json
-from armory_trio.definitions._contract import (
+from armory_trio.definitions.contracts import (
     ArgumentIssue,
     InputContract,
     InvalidArguments,
@@ -185,7 +185,7 @@ def test_host_code_may_pass_a_model_and_a_model_without_a_schema_is_refused() ->
 def test_pydantic_is_not_imported_by_those_who_do_not_use_it() -> None:
     program = (
         "import sys, dataclasses\n"
-        "from armory_trio.definitions._contract import contract_from_signature\n"
+        "from armory_trio.definitions.contracts import contract_from_signature\n"
         "@dataclasses.dataclass\n"
         "class P:\n    x: int\n"
         "def f(a: P, b: int = 1): return a\n"

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from armory_trio.definitions._canonical import thaw_json
-from armory_trio.definitions._contract import (
+from armory_trio.definitions.contracts import (
     ArgumentIssue,
     InputContract,
     InvalidArguments,

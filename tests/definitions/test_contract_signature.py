@@ -15,7 +15,7 @@ from typing_extensions import Doc, TypeAliasType
 
 from armory_trio.definitions._canonical import thaw_json
 from armory_trio.definitions._context import BlockingContext, ToolContext
-from armory_trio.definitions._contract import (
+from armory_trio.definitions.contracts import (
     ArgumentIssue,
     InputContract,
     InvalidArguments,

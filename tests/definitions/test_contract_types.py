@@ -18,7 +18,7 @@ import pytest
 from annotated_types import Ge, Timezone
 
 from armory_trio.definitions._canonical import thaw_json
-from armory_trio.definitions._contract import (
+from armory_trio.definitions.contracts import (
     ArgumentIssue,
     InputContract,
     InvalidArguments,

@@ -12,7 +12,7 @@ import pytest
 from annotated_types import Le, Len
 
 from armory_trio.definitions._canonical import freeze_json
-from armory_trio.definitions._contract import (
+from armory_trio.definitions.contracts import (
     ArgumentIssue,
     InputContract,
     InvalidArguments,

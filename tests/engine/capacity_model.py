@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from armory_trio.engine._capacity import Claim, Granted, Planner, Refused, Waiting
+from armory_trio.engine.capacity import Claim, Granted, Planner, Refused, Waiting
 
 
 class World:

@@ -11,7 +11,7 @@ from types import FrameType
 
 import pytest
 
-from armory_trio.engine._capacity import Claim, Granted, Planner, Refused, Waiting
+from armory_trio.engine.capacity import Claim, Granted, Planner, Refused, Waiting
 from armory_trio.errors import TransitionError
 from tests.requirements import requirement
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from armory_trio.engine._capacity import Claim, Refused
+from armory_trio.engine.capacity import Claim, Refused
 from tests.engine.capacity_model import Search, World
 from tests.requirements import requirement
 

@@ -13,7 +13,7 @@ from typing import Annotated, Final, cast
 import msgspec
 from attrs import evolve, frozen
 
-from ._checks import shown
+from .._checks import shown
 
 Compare = Callable[[typing.Any, typing.Any], object]  # whatever the limit can be compared with
 

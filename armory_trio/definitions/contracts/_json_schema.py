@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final, cast
 import msgspec
 from attrs import frozen
 
-from ..errors import DefinitionError, JsonError
-from ._arguments import ArgumentIssue, InputContract, InvalidArguments, Invoker
+from ...errors import DefinitionError, JsonError
+from .._arguments import ArgumentIssue, InputContract, InvalidArguments, Invoker
+from .._canonical import freeze_json, thaw_json
 from ._calling import single_caller
-from ._canonical import freeze_json, thaw_json
 from ._compiled import compile_schema
 from ._fitting import Schema, fitted, holds_float, target
 from ._issues import not_an_object, not_json, schema_issues

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
-from ..errors import DefinitionError
-from ._arguments import path_text
+from ...errors import DefinitionError
+from .._arguments import path_text
 
 if TYPE_CHECKING:
     from jsonschema_rs import Validator

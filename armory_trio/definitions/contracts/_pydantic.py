@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from attrs import frozen
 
-from ._arguments import ArgumentIssue, path_text
+from .._arguments import ArgumentIssue, path_text
 from ._compiled import compile_schema
 from ._markers import marker, plain_json
 from ._refusals import Refused

@@ -13,8 +13,8 @@ import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, cast
 
-from ..errors import JsonError
-from ._canonical import parse_json
+from ...errors import JsonError
+from .._canonical import parse_json
 
 Schema = Mapping[str, object]
 

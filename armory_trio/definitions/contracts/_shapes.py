@@ -17,7 +17,7 @@ import msgspec
 import typing_extensions
 from attrs import define, evolve, field, frozen
 
-from ..errors import DefinitionError
+from ...errors import DefinitionError
 from ._choices import choice
 from ._forms import called, is_alias, is_form, kinds, members_of, unfolded, union_of
 from ._limits import NUMERIC, Limits, UnknownConstraint, limited, read

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from ..errors import DefinitionError
+from ...errors import DefinitionError
 from ._compiled import compile_schema
 from ._limits import Limits, UnknownConstraint, limited, whole
 from ._markers import DECIMAL_PATTERN, DecimalDecoder, Decoder, LimitedDecoder, TypeDecoder, marker

@@ -8,8 +8,8 @@ from typing import cast
 
 from attrs import frozen
 
-from ._arguments import Invoker
-from ._functions import signature_of
+from .._arguments import Invoker
+from .._functions import signature_of
 
 
 @frozen

@@ -9,10 +9,10 @@ import attrs
 import msgspec
 from attrs import field, frozen
 
-from ..errors import DefinitionError, JsonError
-from ._arguments import ArgumentIssue, InputContract, InvalidArguments, Invoker, path_text
+from ...errors import DefinitionError, JsonError
+from .._arguments import ArgumentIssue, InputContract, InvalidArguments, Invoker, path_text
+from .._canonical import freeze_json, thaw_json
 from ._calling import single_caller
-from ._canonical import freeze_json, thaw_json
 from ._cattrs import ConverterDecoder, StructureConverter
 from ._fitting import fitted
 from ._issues import FOREIGN, not_an_object, not_json, schema_issues

@@ -16,14 +16,12 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from ..errors import TransitionError
+from ...errors import TransitionError
 from ._claims import HELD, IDLE, Claim, Limit, Line
 from ._dispatch import Dispatcher
 from ._reservations import PATIENCE
 from ._resources import Resource
 from ._waitgraph import CycleEdge, WaitGraph, node_of, surely_goes
-
-__all__ = ("Claim", "CycleEdge", "Decision", "Granted", "Planner", "Refused", "Waiting")
 
 
 class Granted(msgspec.Struct, frozen=True):

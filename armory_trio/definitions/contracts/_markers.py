@@ -16,9 +16,9 @@ from typing import ClassVar, Final, Protocol, cast
 import msgspec
 from attrs import define, frozen
 
-from ..errors import JsonError
-from ._arguments import ArgumentIssue, path_text
-from ._canonical import thaw_json
+from ...errors import JsonError
+from .._arguments import ArgumentIssue, path_text
+from .._canonical import thaw_json
 from ._fitting import json_type
 from ._refusals import Refused, conversion_issues
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
-from ..errors import JsonError
-from ._arguments import ArgumentIssue, path_text
-from ._checks import near
+from ...errors import JsonError
+from .._arguments import ArgumentIssue, path_text
+from .._checks import near
 from ._fitting import Schema, at, json_type, target
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import attrs
 import msgspec
 import typing_extensions
 
-from ._docstring import read_docstring
+from .._docstring import read_docstring
 from ._forms import called, kinds, substituted, union_of
 from ._markers import ObjectDecoder, marker
 from ._pydantic import pydantic_shape

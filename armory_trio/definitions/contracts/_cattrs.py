@@ -7,7 +7,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from ._arguments import ArgumentIssue
+from .._arguments import ArgumentIssue
 from ._markers import convert, plain_json
 from ._refusals import Refused
 

@@ -8,7 +8,7 @@ from typing import Final, Union, cast, get_args, get_origin
 
 import typing_extensions
 
-from ._checks import shown
+from .._checks import shown
 
 _LONGEST: Final = 200
 """Characters of a type that an error quotes."""

@@ -13,8 +13,8 @@ from typing import Final, cast
 import attrs
 import msgspec
 
-from ..errors import JsonError
-from ._canonical import thaw_json
+from ...errors import JsonError
+from .._canonical import thaw_json
 
 UNWRITABLE: Final = (TypeError, ValueError, OverflowError, RecursionError)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ._arguments import ArgumentIssue
+from .._arguments import ArgumentIssue
 
 _PLACE: Final = re.compile(r" - at (?:`key` in )?`\$(?P<path>[^`]*)`$")
 _CODES: Final = (

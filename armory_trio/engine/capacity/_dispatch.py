@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..errors import InternalError
+from ...errors import InternalError
 from ._agenda import Agenda
 from ._claims import HELD, IDLE, PARKED, QUEUED, Claim, Limit, Limits, Line, Owner, Place
 from ._loans import hand_back, lend, lender_for

@@ -11,10 +11,10 @@ from typing import Annotated, Final, Union, cast, get_args, get_origin
 
 import typing_extensions
 
-from ..errors import DefinitionError
-from ._checks import shown
-from ._context import BlockingContext, ToolContext
-from ._functions import attribute, layers, signature_of
+from ...errors import DefinitionError
+from .._checks import shown
+from .._context import BlockingContext, ToolContext
+from .._functions import attribute, layers, signature_of
 
 EMPTY: Final = inspect.Parameter.empty
 _CONTEXTS: Final = (ToolContext, BlockingContext)

@@ -11,11 +11,11 @@ from typing import Final, cast
 import msgspec
 from attrs import frozen
 
-from ..errors import DefinitionError
+from ...errors import DefinitionError
+from .._arguments import InputContract, Invoker
+from .._docstring import read_docstring
 from ._annotations import EMPTY, Signature, context_type
-from ._arguments import InputContract, Invoker
 from ._calling import Slot, slot_caller
-from ._docstring import read_docstring
 from ._forms import kinds
 from ._markers import convert
 from ._objects import closed_object, object_shape

@@ -5,8 +5,8 @@ Made from a function's signature, a class with fields, a JSON Schema, or a calle
 
 from __future__ import annotations
 
+from .._arguments import ArgumentIssue, InputContract, InvalidArguments, Invoker, path_text
 from ._annotations import context_type, find_context, signature_hint
-from ._arguments import ArgumentIssue, InputContract, InvalidArguments, Invoker, path_text
 from ._json_schema import PairValidator, contract_from_pair, contract_from_schema
 from ._signature import contract_from_signature
 from ._typed import contract_from_type
