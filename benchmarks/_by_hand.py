@@ -14,8 +14,9 @@ import msgspec
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from ._sample import Gauge, Sample, Stopwatch, Ticker
+from ._sample import Gauge, Sample, Stopwatch
 from ._sizes import BATCH, BUFFER, SLICE, padding
+from ._ticker import Ticker
 from ._tools import add, add_blocking, hold
 
 Function = Callable[[int, int], Awaitable[int]]

@@ -1,22 +1,23 @@
-"""What one run of one side of a row costs: time, or memory."""
+"""What one run of one side of a row costs: time, or memory.
+
+Only the standard library is used here: other packages are measured with this too, in environments of their own.
+"""
 
 from __future__ import annotations
 
 import gc
-import math
 import mmap
 import time
 import tracemalloc
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-
-import msgspec
-import trio
 
 _STATM: Final = Path("/proc/self/statm")
 
 
-class Sample(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Sample:
     """The cost of some units of work.
 
     Args:
@@ -71,31 +72,3 @@ class Gauge:
         if _STATM.exists():
             return int(_STATM.read_text(encoding="ascii").split()[1]) * mmap.PAGESIZE
         return tracemalloc.get_traced_memory()[0]
-
-
-class Ticker:
-    """A task that has nothing to do, and notes how long it ever had to wait for its turn."""
-
-    __slots__ = ("_cpu", "_longest_cpu", "_longest_wall", "_wall")
-
-    def __init__(self) -> None:
-        self._longest_wall = self._longest_cpu = 0.0
-        self._wall = self._cpu = math.inf
-
-    async def run(self) -> None:
-        """Have every turn that there is, until cancelled."""
-        while True:
-            wall, cpu = time.perf_counter(), time.process_time()
-            self._longest_wall = max(self._longest_wall, wall - self._wall)
-            self._longest_cpu = max(self._longest_cpu, cpu - self._cpu)
-            self._wall, self._cpu = wall, cpu
-            await trio.lowlevel.checkpoint()
-
-    async def wait_for_turns(self) -> None:
-        """Return when it has had a few turns. Cancelled: nothing has changed."""
-        for _ in range(10):  # it runs each time that trio runs whoever can run, as this task does
-            await trio.lowlevel.checkpoint()
-
-    def read(self) -> Sample:
-        """The longest wait, as the cost of one pause."""
-        return Sample(1, self._longest_wall, self._longest_cpu)

@@ -11,8 +11,9 @@ from trio.testing import wait_all_tasks_blocked
 
 from armory_trio import Supervisor, ToolCall, open_supervisor
 
-from ._sample import Gauge, Sample, Stopwatch, Ticker
+from ._sample import Gauge, Sample, Stopwatch
 from ._sizes import BATCH, CALLS, FEW, SLICE, STALLED, WATCHERS, padding
+from ._ticker import Ticker
 from ._tools import TOOLBOX, call
 
 

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Generator
+from collections.abc import Awaitable
 from contextvars import ContextVar
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Final, cast
 
+import outcome
 import trio
 
 from ..definitions import ToolError
 from ._abort import abort_children, request_abort
 from ._admission import prepare
-from ._concurrency import current_token, is_cancelled, leaves
+from ._concurrency import is_cancelled, leaves
 from ._events import ExecutionStarted
 from ._execution import Core, Record
 from ._lifecycle import FINAL, QUEUED
-from ._placement import Worker
 from ._plan import Plan
 from ._settlement import StrayCancelled, cancelled, decide, description_of, end, failed, finish, returned
-from ._streams import ChunkSink, Inline, ThreadPump, drive
-from ._tool_context import Door, InlineContext, TaskContext, ThreadContext
+from ._tool_context import Door, TaskContext
+from .placement import Placed, deliver_inline, place
 
 CURRENT: Final[ContextVar[Record | None]] = ContextVar("armory_trio.current_execution", default=None)
 """The execution whose body this task belongs to."""
@@ -81,7 +80,7 @@ class Actor:
         plan = record.plan
         assert plan is not None
         _start(record, plan)
-        body: _Body | None = None
+        placed: Placed | None = None
         failure: BaseException | None = None
         value: object = None
         completed = False
@@ -92,18 +91,22 @@ class Actor:
                     context = TaskContext(record, self._door) if plan.wants_context else None
                     value = await cast("Awaitable[object]", plan.invoke(record.validated, context))
                     if type(value) in _NOT_YET_A_VALUE:
-                        body = _Body(record, plan, self._door)
-                        value = await body.deliver(value)
+                        value = await deliver_inline(record, plan, value)
                 else:
-                    body = _Body(record, plan, self._door)
-                    value = await body.run()
+                    placed = place(record, plan, self._door)
+                    value = await placed.run()
                 completed = True
         except Exception as exc:
             failure = exc
         except BaseException as exc:  # noqa: ASYNC103  # raises again what is not the tool's own
             failure = _own_failure(record, exc)
-        if body is not None and body.worker is not None and not completed and failure is None:
-            completed, value, failure = await _left_thread(record, body.worker)
+        if placed is not None and not completed and failure is None:
+            # Our scope was cancelled; the execution is not over before a body that was left behind is.
+            ended = await placed.gone()
+            if isinstance(ended, outcome.Value):
+                completed, value = True, ended.value
+            elif ended is not None:
+                failure = ended.error
         if record.children:
             abort_children(record, "its caller ended")
         if completed:
@@ -154,83 +157,6 @@ async def _ask_hook(record: Record, hook: Awaitable[object]) -> None:
         end(record, "end", "none")
     else:
         prepare(record, available=answer is True)
-
-
-async def _left_thread(record: Record, worker: Worker) -> tuple[bool, object, BaseException | None]:
-    # Our scope was cancelled and the thread runs on. The execution is not over before the thread is.
-    ended = await worker.gone()
-    record.in_thread = False
-    try:
-        return True, ended.unwrap(), None
-    except BaseException as exc:  # noqa: ASYNC103  # what the thread ended with, a value by now
-        return False, None, exc  # noqa: ASYNC104  # the same
-
-
-class _Body:
-    """A body that is more than one coroutine: a function in a thread, a generator, or both."""
-
-    __slots__ = ("_door", "_plan", "_record", "_sink", "worker")
-
-    def __init__(self, record: Record, plan: Plan, door: Door) -> None:
-        self._record = record
-        self._plan = plan
-        self._door = door
-        self.worker: Worker | None = None
-
-    async def run(self) -> object:
-        """Call the function where it belongs, and see what it gives."""
-        record, plan = self._record, self._plan
-        if plan.kind == "async-generator":
-            context = TaskContext(record, self._door) if plan.wants_context else None
-            return await self.deliver(plan.invoke(record.validated, context))
-        if plan.placement == "task":
-            inline = InlineContext(record, self._door) if plan.wants_context else None
-            return await self.deliver(plan.invoke(record.validated, inline))
-        threaded = ThreadContext(record, self._door, current_token()) if plan.wants_context else None
-        if plan.kind == "generator":
-            # Making a generator runs nothing of its body.
-            return await self.deliver(plan.invoke(record.validated, threaded))
-        return await self.deliver(await self._in_thread(plan.invoke, record.validated, threaded))
-
-    async def deliver(self, given: object) -> object:
-        """The value that *given* stands for: awaited, or its chunks."""
-        if isinstance(given, AsyncGenerator):
-            sink = self._open_sink()
-            await drive(self._record, cast("AsyncGenerator[object, None]", given), sink)
-            return self._reduced()
-        if isinstance(given, Generator):
-            sink, generator = self._open_sink(), cast("Generator[object, None, object]", given)
-            if self._plan.placement == "task":
-                await drive(self._record, Inline(generator), sink)
-            else:
-                await self._in_thread(ThreadPump(self._record, sink, self._plan.buffer), generator)
-            return self._reduced()
-        if inspect.isawaitable(given):
-            return await self.deliver(await given)
-        return given
-
-    async def _in_thread(self, function: object, *args: object) -> object:
-        assert callable(function)
-        self.worker = Worker(function, *args)
-        self._record.in_thread = True
-        value = await self.worker.run(f"armory:{self._record.id}")
-        self._record.in_thread = False
-        self.worker = None
-        return value
-
-    def _open_sink(self) -> ChunkSink:
-        record = self._record
-        if record.feeder is None or record.collects:
-            record.collected = []
-        return ChunkSink(record, record.feeder)
-
-    def _reduced(self) -> object:
-        self._record.returned = True  # also when the reducer fails
-        collected = self._record.collected
-        if collected is None:
-            return None
-        reducer = self._plan.reducer
-        return collected if reducer is None else reducer(collected)
 
 
 def _own_failure(record: Record, exc: BaseException) -> BaseException:

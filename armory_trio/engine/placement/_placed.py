@@ -1,0 +1,83 @@
+"""What the engine asks of a place where bodies run, and what the places share: the way from a body to its value."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from typing import Final, Protocol, cast
+
+import outcome
+
+from .._execution import Record
+from .._plan import Plan
+from .._streams import ChunkSink, drive
+
+SyncGenerator = Generator[object, None, object]
+
+_VALUES: Final = frozenset[type]((type(None), bool, int, float, str, bytes, list, dict, tuple))
+"""Types that are values, seen at a glance."""
+
+
+class Placed(Protocol):
+    """One body in its place, run once.
+
+    Capacity, deadlines, effects and the decision about the outcome belong to the engine; a place only runs the body.
+    """
+
+    async def run(self) -> object:
+        """Run the body to its end and return its value. What it yields goes to the record's sink.
+
+        Raises what the body raised.
+
+        Cancelled: the body was stopped, and is gone or left behind; `gone` tells which.
+        """
+        ...
+
+    async def gone(self) -> outcome.Maybe[object] | None:
+        """After `run` was cancelled: wait for a body that was left behind, and tell how it ended.
+
+        None, at once, when nothing was left behind. Cancelled: nothing has changed.
+        """
+        ...
+
+
+async def deliver(
+    record: Record, plan: Plan, given: object, pump: Callable[[SyncGenerator, ChunkSink], Awaitable[object]]
+) -> object:
+    """The value that *given*, which a body returned, stands for: awaited, or the chunks of a generator.
+
+    Args:
+        record: The execution.
+        plan: Its tool.
+        given: What the body returned.
+        pump: Runs a generator that is no async one to its end.
+
+    Cancelled: a generator was told, and is closed.
+    """
+    while True:
+        if type(given) in _VALUES:
+            return given
+        if isinstance(given, AsyncGenerator):
+            sink = _open_sink(record)
+            await drive(record, cast("AsyncGenerator[object, None]", given), sink)
+            return _reduced(record, plan)
+        if isinstance(given, Generator):
+            await pump(cast("SyncGenerator", given), _open_sink(record))
+            return _reduced(record, plan)
+        if not inspect.isawaitable(given):
+            return given
+        given = await given
+
+
+def _open_sink(record: Record) -> ChunkSink:
+    if record.feeder is None or record.collects:
+        record.collected = []
+    return ChunkSink(record, record.feeder)
+
+
+def _reduced(record: Record, plan: Plan) -> object:
+    record.returned = True  # also when the reducer fails
+    collected = record.collected
+    if collected is None:
+        return None
+    return collected if plan.reducer is None else plan.reducer(collected)

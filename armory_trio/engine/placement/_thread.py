@@ -1,0 +1,103 @@
+"""Bodies in worker threads, which cannot be interrupted from outside and may be left behind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+import outcome
+import trio
+
+from .._concurrency import Latch, Token, current_token
+from .._execution import Record
+from .._plan import Plan
+from .._streams import ChunkSink, ThreadPump
+from .._tool_context import Door, ThreadContext
+from ._placed import SyncGenerator, deliver
+
+_UNLIMITED: Final = trio.CapacityLimiter(math.inf)
+"""The planner decides how many threads there are, before a thread is asked for."""
+
+
+class Worker:
+    """One call of a function in a worker thread, which cannot be interrupted from outside.
+
+    Cancelled, `run` returns at once and leaves the thread to itself; `gone` tells when it really ended.
+    """
+
+    __slots__ = ("_abandoned", "_args", "_function", "_gone", "_token", "result")
+
+    def __init__(self, function: Callable[..., object], *args: object) -> None:
+        self._function = function
+        self._args = args
+        self._token: Token = current_token()
+        self._gone = Latch()
+        self._abandoned = False
+        self.result: outcome.Maybe[object] | None = None
+
+    async def run(self, name: str) -> object:
+        """Run the function in a thread called *name*; return what it returns, raise what it raises.
+
+        Cancelled: the thread is left behind.
+        """
+        await trio.to_thread.run_sync(self._work, thread_name=name, abandon_on_cancel=True, limiter=_UNLIMITED)
+        assert self.result is not None
+        return self.result.unwrap()
+
+    async def gone(self) -> outcome.Maybe[object]:
+        """Wait until a thread that was left behind has ended, and tell how. Cancelled: nothing has changed."""
+        self._abandoned = True
+        if self.result is None:
+            await self._gone.wait()
+        assert self.result is not None
+        return self.result
+
+    def _work(self) -> None:
+        # Set the result first, then look: `gone` does it the other way round, so that one of the two sees the other.
+        self.result = outcome.capture(self._function, *self._args)
+        if self._abandoned:
+            with suppress(trio.RunFinishedError):  # then nobody is there any more who could wait
+                self._token.run_sync_soon(self._gone.set)
+
+
+class ThreadBody:
+    """The body of a ``def`` tool, in a worker thread of its own."""
+
+    __slots__ = ("_door", "_plan", "_record", "_worker")
+
+    def __init__(self, record: Record, plan: Plan, door: Door) -> None:
+        self._record = record
+        self._plan = plan
+        self._door = door
+        self._worker: Worker | None = None
+
+    async def run(self) -> object:
+        """Call the function in a thread, and see what it gives. Cancelled: the thread is left behind."""
+        record, plan = self._record, self._plan
+        context = ThreadContext(record, self._door, current_token()) if plan.wants_context else None
+        if plan.kind == "generator":
+            given = plan.invoke(record.validated, context)  # making a generator runs nothing of its body
+        else:
+            given = await self._in_thread(plan.invoke, record.validated, context)
+        return await deliver(record, plan, given, self._pump)
+
+    async def gone(self) -> outcome.Maybe[object] | None:
+        """How a thread that was left behind ended, once it has."""
+        if self._worker is None:
+            return None
+        ended = await self._worker.gone()
+        self._record.in_thread = False
+        return ended
+
+    async def _in_thread(self, function: Callable[..., object], *args: object) -> object:
+        self._worker = Worker(function, *args)
+        self._record.in_thread = True
+        value = await self._worker.run(f"armory:{self._record.id}")
+        self._record.in_thread = False
+        self._worker = None
+        return value
+
+    async def _pump(self, generator: SyncGenerator, sink: ChunkSink) -> None:
+        await self._in_thread(ThreadPump(self._record, sink, self._plan.buffer), generator)

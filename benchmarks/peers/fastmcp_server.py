@@ -1,0 +1,27 @@
+"""FastMCP: a server's own dispatch of a call, middleware included, without a client in between."""
+
+# mypy: disable-error-code="import-not-found, no-any-return"
+# pyright: basic, reportMissingImports=false
+# The package is only there in the environment that is made for it.
+
+from __future__ import annotations
+
+from fastmcp import FastMCP
+
+from ._asyncio import add, add_blocking, hold, measures
+from ._worker import serve
+
+server = FastMCP("peer")
+for function in (add, add_blocking, hold):
+    server.tool(function)
+
+
+async def call(tool: str, a: int) -> int:
+    """One call of a tool."""
+    result = await server.call_tool(tool, {"a": a, "b": 1})
+    return result.structured_content["result"]
+
+
+if __name__ == "__main__":
+    one = "FastMCP.call_tool"
+    serve("fastmcp", {"sequential": one, "batch": f"gather of {one}", "thread": one, "hold": one}, measures(call))
