@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import outcome
 
 from .._execution import Record
