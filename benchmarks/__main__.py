@@ -5,15 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from . import _instructions, _report
+from ._curves import CURVES, Curve, Line, points_of, trace
 from ._instructions import Instructions, ValgrindError
 from ._measure import Clock, Ratios, Series, measure, ratios
-from ._rows import ROWS, Row
+from ._plots import draw_report
+from ._row import Row
+from ._rows import ROWS
+from ._sizes import FEW
 
 _QUICK_ROUNDS: Final = 3
 _QUICK_PART: Final = 10
@@ -27,8 +32,8 @@ twofold within seconds. Read the ratios; the absolute numbers are for informatio
 
 _LEGEND: Final = """\
 ratio: median of the paired ratios; quartiles: of the same; bests: cheapest sample of ours to cheapest of the other.
-budget: what the ratio may be; inside: whether it is. Costs are medians. Of sequential, batch, abort, stalled and watched
-the ratio of instructions decides, where it was counted (--instructions)."""
+budget: what the ratio may be; inside: whether it is. Costs are medians, but for the worst of ours. Of sequential, batch,
+abort, stalled and watched the ratio of instructions decides, where it was counted (--instructions)."""
 
 
 _TIMES_BY: Final[dict[Clock, str]] = {
@@ -45,7 +50,9 @@ class Options(msgspec.Struct, frozen=True):
     quick: bool
     clock: Clock
     instructions: bool
+    curves: tuple[tuple[Curve, tuple[int, ...]], ...]
     json: Path | None
+    plots: Path | None
 
     def rounds_of(self, row: Row) -> int:
         """How many samples of *row* are taken."""
@@ -89,14 +96,34 @@ def parse(arguments: Sequence[str]) -> Options:
         action="store_true",
         help="also count instructions where they say more; needs valgrind and many minutes",
     )
+    parser.add_argument(
+        "--curves",
+        action="store_true",
+        help="also measure how a call's cost depends on what else is live, or has ended",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything to FILE, all samples included")
+    parser.add_argument(
+        "--plots", type=Path, metavar="DIR", help="draw the budgets and the curves in DIR; needs matplotlib"
+    )
     given = parser.parse_args(arguments)
     if given.instructions and not _instructions.available():
         parser.error("--instructions needs valgrind, which is not installed here")
     if given.json is not None and not given.json.absolute().parent.is_dir():
         parser.error(f"--json {given.json}: there is no directory {given.json.absolute().parent}")
+    if given.plots is not None and find_spec("matplotlib") is None:
+        parser.error("--plots needs matplotlib, which is not installed here")
     rows = tuple(row for row in ROWS if (row.name in given.only if given.only else given.large or not row.large))
-    return Options(rows, given.rounds, given.quick, given.clock, given.instructions, given.json)
+    curves = tuple((curve, points_of(curve, large=given.large, quick=given.quick)) for curve in CURVES)
+    return Options(
+        rows=rows,
+        rounds=given.rounds,
+        quick=given.quick,
+        clock=given.clock,
+        instructions=given.instructions,
+        curves=curves if given.curves else (),
+        json=given.json,
+        plots=given.plots,
+    )
 
 
 def _rounds(text: str) -> int:
@@ -116,16 +143,24 @@ def main(arguments: Sequence[str]) -> int:
     print(f"{environment}\n\n{_TIMES_BY[options.clock]}\n\n{_report.TIMES.head()}", flush=True)
     measured = [_measure(row, options) for row in options.rows]
     counted = _count(options)
+    curves = _trace(options)
     print("\n" + "\n".join(_report.legend(row) for row in options.rows))
     print(f"\n{_LEGEND}")
-    if options.json is not None:
-        lines = tuple(
-            _report.line_of(row, series, found, counted.get(row.name))
-            for row, (series, found) in zip(options.rows, measured, strict=True)
-        )
-        report = _report.Report(environment, options.clock, lines)
-        options.json.write_bytes(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+    lines = tuple(
+        _report.line_of(row, series, found, counted.get(row.name))
+        for row, (series, found) in zip(options.rows, measured, strict=True)
+    )
+    _keep(_report.Report(environment, options.clock, lines, curves), options)
     return 0
+
+
+def _keep(report: _report.Report, options: Options) -> None:
+    if options.json is not None:
+        options.json.write_bytes(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+    if options.plots is not None:
+        options.plots.mkdir(parents=True, exist_ok=True)
+        for path in draw_report(report, options.plots):
+            print(f"drawn: {path}")
 
 
 def _measure(row: Row, options: Options) -> tuple[Series, Ratios]:
@@ -147,6 +182,15 @@ def _count(options: Options) -> dict[str, Instructions]:
     if judged:
         print(f"\nJudged by instructions: {', '.join(judged)}.")
     return counted
+
+
+def _trace(options: Options) -> tuple[Line, ...]:
+    traced: list[Line] = []
+    for curve, at in options.curves:
+        print(f"\n{curve.title}, against the same with {FEW}:\n\n{_report.POINTS.head()}", flush=True)
+        traced.append(trace(curve, at, rounds=options.rounds, clock=options.clock))
+        print(_report.told_by_points(traced[-1]), flush=True)
+    return tuple(traced)
 
 
 if __name__ == "__main__":

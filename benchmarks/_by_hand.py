@@ -1,13 +1,13 @@
 """What a careful engineer writes by hand on trio instead, without any supervision.
 
 A call is one task in a nursery and one cancel scope; its arguments are converted by msgspec; one event says that it
-ended. A batch needs no events: its nursery joins it.
+ended. A batch can do without events, where a nursery of its own joins it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -105,22 +105,49 @@ async def _one_by_one(function: Function, count: int) -> Sample:
 
 
 async def batch(count: int) -> Sample:
+    """Batches; each of their calls is waited for."""
+    return await _timed(_batch, count)
+
+
+async def batch_joined(count: int) -> Sample:
     """Batches, each joined by a nursery of its own."""
-    await _batches(SLICE)
-    watch = Stopwatch()
-    await _batches(count)
-    return watch.read(count)
+    return await _timed(_batch_joined, count)
 
 
-async def _batches(count: int) -> None:
-    for first in range(0, count, BATCH):
-        cells: list[Cell] = []
-        async with trio.open_nursery() as nursery:
-            for number in range(first, min(first + BATCH, count)):
-                cell = Cell()
-                nursery.start_soon(run_joined, cell, add, {"a": number, "b": 1})
-                cells.append(cell)
-        assert [cell.value for cell in cells] == [number + 1 for number in range(first, min(first + BATCH, count))]
+Batch = Callable[[trio.Nursery, range], Awaitable[Sequence[Cell]]]
+"""Run a call for each of the numbers, in a long-lived nursery or beside it, and wait for all of them."""
+
+
+async def _timed(run_batch: Batch, count: int) -> Sample:
+    async with trio.open_nursery() as nursery:
+        await run_batch(nursery, range(SLICE))
+        watch = Stopwatch()
+        for first in range(0, count, BATCH):
+            numbers = range(first, min(first + BATCH, count))
+            cells = await run_batch(nursery, numbers)
+            assert [cell.value for cell in cells] == [number + 1 for number in numbers]
+        return watch.read(count)  # noqa: ASYNC121  # everything in it has ended
+
+
+async def _batch(nursery: trio.Nursery, numbers: range) -> list[Call]:
+    calls: list[Call] = []
+    for number in numbers:
+        call = Call()
+        nursery.start_soon(run, call, add, {"a": number, "b": 1})
+        calls.append(call)
+    for call in calls:
+        await call.ended.wait()
+    return calls
+
+
+async def _batch_joined(_: trio.Nursery, numbers: range) -> list[Cell]:
+    cells: list[Cell] = []
+    async with trio.open_nursery() as nursery:
+        for number in numbers:
+            cell = Cell()
+            nursery.start_soon(run_joined, cell, add, {"a": number, "b": 1})
+            cells.append(cell)
+    return cells
 
 
 @asynccontextmanager
@@ -162,6 +189,19 @@ async def stop_all(count: int) -> Sample:
     sample = watch.read(count)
     assert all(call.scope.cancelled_caught for call in calls)
     return sample
+
+
+async def hold_and_stop(count: int) -> Sample:
+    """How much memory calls take that wait, and how long it takes to stop them."""
+    async with _held(padding(count)) as others:
+        gauge = Gauge()
+        async with _held(count) as calls:
+            size = gauge.read(count).size
+            watch = Stopwatch()
+            _stop(calls)
+        time = watch.read(count)
+        _stop(others)
+    return Sample(count, time.wall, time.cpu, size)
 
 
 async def hold_all(count: int) -> Sample:

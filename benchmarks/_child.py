@@ -10,7 +10,8 @@ from typing import Literal, cast
 
 import msgspec
 
-from ._rows import ROOT, Row, Side, row_of
+from ._row import ROOT, Row, Side
+from ._rows import row_of
 from ._sample import Sample
 
 Which = Literal["ours", "other", "ours-setup", "other-setup"]

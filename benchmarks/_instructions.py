@@ -11,11 +11,15 @@ from typing import Final
 
 import msgspec
 
-from ._child import Which, command_of
-from ._rows import ROOT, Row, row_of
+from ._child import Which, command_of, side_of
+from ._row import ROOT, Row
+from ._rows import ROWS, row_of
 
 _CACHEGRIND: Final = ("valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={os.devnull}")
 _TOTAL: Final = re.compile(r"I\s+refs:\s+([\d,]+)")
+
+
+_SIDES: Final[tuple[Which, ...]] = ("ours", "other")
 
 
 class Instructions(msgspec.Struct, frozen=True):
@@ -53,10 +57,19 @@ def count_instructions(row: Row) -> Instructions:
 def _of_one_unit(row: Row, side: Which, setup: Which) -> float:
     assert row.lengths is not None
     short, long = row.lengths
-    both = collected(row.name, side, long) - collected(row.name, side, short)
+    both = collected(*_first_like(row, side), long) - collected(*_first_like(row, side), short)
     if row.setups is not None:
         both -= collected(row.name, setup, long) - collected(row.name, setup, short)
     return both / (long - short)
+
+
+def _first_like(row: Row, which: Which) -> tuple[str, Which]:
+    """The first row with the same function on one of its sides: many share one, which is counted only once."""
+    for other in ROWS:
+        for side in _SIDES:
+            if side_of(other, side) is side_of(row, which):
+                return other.name, side
+    return row.name, which
 
 
 @cache

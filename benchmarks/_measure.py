@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 import msgspec
 
 from ._child import sample_in_child, side_of
-from ._rows import Row
+from ._row import Row
 from ._sample import Sample
 
 Clock = Literal["wall", "cpu"]
@@ -25,6 +26,7 @@ class Ratios(msgspec.Struct, frozen=True):
         high: Their third quartile.
         bests: The ratio of the cheapest samples of both sides.
         ours: Our median cost of one unit, in seconds or bytes.
+        worst: Our highest.
         other: The median cost of one unit of the other.
     """
 
@@ -33,6 +35,7 @@ class Ratios(msgspec.Struct, frozen=True):
     high: float
     bests: float
     ours: float
+    worst: float
     other: float
 
 
@@ -64,16 +67,22 @@ def _sample(row: Row, which: Literal["ours", "other"], count: int) -> Sample:
 
 def ratios(row: Row, series: Series, clock: Clock) -> Ratios:
     """The ratios of *series*; each of ours is paired with the mean of the others right before and after it."""
-    ours = [_cost(row, sample, clock) for sample in series.ours]
     others = [_cost(row, sample, clock) for sample in series.other]
-    paired = [mine * 2 / (before + after) for mine, before, after in zip(ours, others[:-1], others[1:], strict=True)]
+    return compare([_cost(row, sample, clock) for sample in series.ours], list(pairwise(others)))
+
+
+def compare(costs: Sequence[float], around: Sequence[tuple[float, float]]) -> Ratios:
+    """The ratios of *costs*, of which each was taken between the two of the other that *around* has in its place."""
+    paired = [cost * 2 / (before + after) for cost, (before, after) in zip(costs, around, strict=True)]
+    others = [cost for both in around for cost in both]
     low, median, high = _quartiles(paired)
     return Ratios(
         median=median,
         low=low,
         high=high,
-        bests=min(ours) / min(others),
-        ours=statistics.median(ours),
+        bests=min(costs) / min(others),
+        ours=statistics.median(costs),
+        worst=max(costs),
         other=statistics.median(others),
     )
 

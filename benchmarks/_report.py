@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import platform
 from importlib import metadata
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
+from . import _curves
 from ._instructions import Instructions
 from ._measure import Clock, Ratios, Series
-from ._rows import Row
+from ._row import Row
 
 _UNITS: Final = (("us", 1e6), ("ms", 1e3), ("s", 1.0))
 _WIDE_FROM: Final = 1_000
@@ -55,6 +56,7 @@ class Line(msgspec.Struct, frozen=True):
 
     Args:
         judged_by: What was held against the budget: ``time``, ``bytes`` or ``instructions``.
+        judged: That ratio.
         inside: Whether it is within the budget; None when there is none.
     """
 
@@ -62,8 +64,10 @@ class Line(msgspec.Struct, frozen=True):
     work: str
     against: str
     unit: str
+    quantity: Literal["time", "bytes"]
     budget: float | None
     judged_by: str
+    judged: float
     inside: bool | None
     ratios: Ratios
     instructions: Instructions | None
@@ -76,6 +80,7 @@ class Report(msgspec.Struct, frozen=True):
     environment: Environment
     clock: Clock
     rows: tuple[Line, ...]
+    curves: tuple[_curves.Line, ...] = ()
 
 
 def line_of(row: Row, series: Series, found: Ratios, instructions: Instructions | None) -> Line:
@@ -89,8 +94,10 @@ def line_of(row: Row, series: Series, found: Ratios, instructions: Instructions 
         work=row.work,
         against=row.against,
         unit=row.unit,
+        quantity=row.quantity,
         budget=row.budget,
         judged_by=judged_by,
+        judged=judged,
         inside=None if row.budget is None else judged <= row.budget,
         ratios=found,
         instructions=instructions,
@@ -121,16 +128,29 @@ class Table:
 
 
 TIMES: Final = Table(
-    ("row", 12),
+    ("row", 15),
     ("ratio", 5),
     ("quartiles", 9),
     ("bests", 5),
     ("budget", 6),
     ("inside", 6),
     ("ours", 18),
+    ("worst", 7),
     ("against", 18),
 )
-COUNTS: Final = Table(("row", 12), ("ratio", 5), ("budget", 6), ("inside", 6), ("ours", 12), ("against", 12))
+COUNTS: Final = Table(("row", 15), ("ratio", 5), ("budget", 6), ("inside", 6), ("ours", 12), ("against", 12))
+
+VERDICTS: Final = Table(
+    ("row", 17),
+    ("ratio (quartiles)", 17),
+    ("instructions", 12),
+    ("budget", 6),
+    ("inside", 20),
+    ("ours", 18),
+    ("worst", 7),
+    ("against", 18),
+)
+POINTS: Final = Table(("with", 26), ("ratio", 5), ("quartiles", 9), ("cost", 12))
 
 
 def told_by_samples(row: Row, found: Ratios) -> str:
@@ -141,8 +161,9 @@ def told_by_samples(row: Row, found: Ratios) -> str:
         f"{found.low:.2f}-{found.high:.2f}",
         f"{found.bests:.2f}",
         *_against_budget(row, found.median),
-        f"{_amount(row, found.ours)}/{row.unit}",
-        f"{_amount(row, found.other)}/{row.unit}",
+        f"{amount(row.quantity, found.ours)}/{row.unit}",
+        amount(row.quantity, found.worst),
+        f"{amount(row.quantity, found.other)}/{row.unit}",
     )
 
 
@@ -163,11 +184,41 @@ def _against_budget(row: Row, ratio: float) -> tuple[str, str]:
     return f"{row.budget:.2f}", "yes" if ratio <= row.budget else "no"
 
 
-def _amount(row: Row, cost: float) -> str:
-    if row.quantity == "bytes":
+def amount(quantity: Literal["time", "bytes"], cost: float) -> str:
+    """A number of seconds or bytes, in the unit that suits it."""
+    if quantity == "bytes":
         return f"{cost:,.0f} B"
     unit, factor = next((pair for pair in _UNITS if cost * pair[1] < _WIDE_FROM), _UNITS[-1])
     return f"{cost * factor:.3g} {unit}"
+
+
+def told_by_points(line: _curves.Line) -> str:
+    """The lines of `POINTS` for a curve."""
+    return "\n".join(
+        POINTS.line(
+            f"{point.at:,} {line.across}",
+            f"{point.ratios.median:.2f}",
+            f"{point.ratios.low:.2f}-{point.ratios.high:.2f}",
+            f"{amount('time', point.ratios.ours)}/call",
+        )
+        for point in line.points
+    )
+
+
+def told_by_verdict(line: Line) -> str:
+    """The line of `VERDICTS` for what was found out about one row."""
+    found, counted = line.ratios, line.instructions
+    verdict = "-" if line.inside is None else f"{'yes' if line.inside else 'no'}, by {line.judged_by}"
+    return VERDICTS.line(
+        f"`{line.name}`",
+        f"{found.median:.2f} ({found.low:.2f}-{found.high:.2f})",
+        "-" if counted is None else f"{counted.ratio:.2f}",
+        "-" if line.budget is None else f"{line.budget:.2f}",
+        verdict,
+        f"{amount(line.quantity, found.ours)}/{line.unit}",
+        amount(line.quantity, found.worst),
+        f"{amount(line.quantity, found.other)}/{line.unit}",
+    )
 
 
 def legend(row: Row) -> str:

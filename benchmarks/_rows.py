@@ -2,90 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
-import msgspec
-import trio
-
-from . import _by_hand, _supervised
-from ._sample import Sample
-from ._sizes import BATCH, BUFFER, FEW, STALLED, WATCHERS
-
-ROOT: Final = Path(__file__).parents[1]
+from . import _by_hand, _hosted, _killing, _supervised
+from ._row import Row, importing, run, run_on_asyncio, run_with_fewer
+from ._sizes import BATCH, BUFFER, CALLS, FEW, STALLED, WATCHERS
 
 _KEPT: Final = 1_000
 """Ended executions that a supervisor keeps: with fewer, dropping the oldest for each new one would not be counted."""
-
-Side = Callable[[int], Sample]
-"""Does so much of the work, and tells what it cost."""
-
-
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the table.
-
-    Args:
-        name: What ``--only`` calls it.
-        work: What is measured.
-        against: What it is compared with.
-        unit: What one number is the cost of.
-        ours: The work.
-        other: What it is compared with.
-        count: How much of it one sample is.
-        rounds: How many samples are taken.
-        budget: The ratio that it should not exceed; None when the number is only published.
-        quantity: What it costs.
-        fresh: Whether each sample is taken in a process of its own.
-        large: Whether it is only measured when it is asked for, because it takes minutes.
-        lengths: Two counts whose difference in instructions is told; None when instructions say nothing about it.
-        setups: What comes before the two sides and is not meant, to be taken off their instructions.
-        judged_by: Whose ratio is held against the budget. Instructions decide only where they were counted.
-    """
-
-    name: str
-    work: str
-    against: str
-    unit: str
-    ours: Side
-    other: Side
-    count: int
-    rounds: int
-    budget: float | None
-    quantity: Literal["time", "bytes"] = "time"
-    fresh: bool = False
-    large: bool = False
-    lengths: tuple[int, int] | None = None
-    setups: tuple[Side, Side] | None = None
-    judged_by: Literal["sample", "instructions"] = "sample"
-
-
-def _run(side: Callable[[int], Awaitable[Sample]]) -> Side:
-    def sample(count: int) -> Sample:
-        return trio.run(side, count)
-
-    return sample
-
-
-def _importing(modules: str) -> Side:
-    """Time an import in a new process, where the interpreter itself is up already."""
-    program = (
-        "import time; wall, cpu = time.perf_counter(), time.process_time(); "
-        f"import {modules}; print(time.perf_counter() - wall, time.process_time() - cpu)"
-    )
-
-    def sample(count: int) -> Sample:
-        wall = cpu = 0.0
-        for _ in range(count):
-            command = [sys.executable, "-c", program]
-            ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603  # our own
-            took = ended.stdout.split()
-            wall, cpu = wall + float(took[0]), cpu + float(took[1])
-        return Sample(count, wall, cpu)
-
-    return sample
 
 
 def _rows_of_the_live(*, large: bool) -> tuple[Row, ...]:
@@ -98,10 +22,10 @@ def _rows_of_the_live(*, large: bool) -> tuple[Row, ...]:
             work=f"{count:,} waiting executions, with their handles",
             against="as many tasks with a scope and an event",
             unit="execution",
-            ours=_run(_supervised.memory),
-            other=_run(_by_hand.memory),
+            ours=run(_supervised.memory),
+            other=run(_by_hand.memory),
             count=count,
-            rounds=3,
+            rounds=2 if large else 3,
             budget=1.5,
             quantity="bytes",
             fresh=True,
@@ -112,14 +36,14 @@ def _rows_of_the_live(*, large: bool) -> tuple[Row, ...]:
             work=f"abort of {count:,} waiting executions, until all have ended",
             against="cancelling as many scopes, until all have ended",
             unit="execution",
-            ours=_run(_supervised.stop_all),
-            other=_run(_by_hand.stop_all),
+            ours=run(_supervised.stop_all),
+            other=run(_by_hand.stop_all),
             count=count,
-            rounds=3 if large else 7,
+            rounds=2 if large else 7,
             budget=1.3,
             large=large,
             lengths=None if large else (_KEPT, 2 * _KEPT),
-            setups=(_run(_supervised.hold_all), _run(_by_hand.hold_all)),
+            setups=(run(_supervised.hold_all), run(_by_hand.hold_all)),
             judged_by="instructions",
         ),
         Row(
@@ -127,10 +51,22 @@ def _rows_of_the_live(*, large: bool) -> tuple[Row, ...]:
             work=f"longest wait of another task while {count:,} executions are aborted",
             against="the same while as many scopes are cancelled",
             unit="pause",
-            ours=_run(_supervised.pause),
-            other=_run(_by_hand.pause),
+            ours=run(_supervised.pause),
+            other=run(_by_hand.pause),
             count=count,
-            rounds=3,
+            rounds=2 if large else 3,
+            budget=None,
+            large=large,
+        ),
+        Row(
+            name=f"inspect{suffix}",
+            work=f"a snapshot of each of {count:,} waiting executions",
+            against=f"the same of {count // 10:,}",
+            unit="snapshot",
+            ours=run(_supervised.inspect),
+            other=run_with_fewer(_supervised.inspect),
+            count=count,
+            rounds=2 if large else 5,
             budget=None,
             large=large,
         ),
@@ -139,11 +75,23 @@ def _rows_of_the_live(*, large: bool) -> tuple[Row, ...]:
             work=f"one call after the other while {count:,} executions wait",
             against=f"the same while {FEW} wait",
             unit="call",
-            ours=_run(_supervised.among),
-            other=_run(_supervised.among_few),
+            ours=run(_supervised.among),
+            other=run(_supervised.among_few),
             count=count,
-            rounds=3 if large else 7,
+            rounds=2 if large else 7,
             budget=1.1,
+            large=large,
+        ),
+        Row(
+            name=f"live-pause{suffix}",
+            work=f"longest wait of another task during {CALLS:,} calls while {count:,} executions wait",
+            against=f"the same while {FEW} wait",
+            unit="pause",
+            ours=run(_supervised.pause_among),
+            other=run(_supervised.pause_among_few),
+            count=count,
+            rounds=2 if large else 5,
+            budget=None,
             large=large,
         ),
         Row(
@@ -151,14 +99,45 @@ def _rows_of_the_live(*, large: bool) -> tuple[Row, ...]:
             work=f"one call after the other when {ended:,} executions have ended",
             against=f"the same when {FEW} have ended",
             unit="call",
-            ours=_run(_supervised.after),
-            other=_run(_supervised.after_few),
+            ours=run(_supervised.after),
+            other=run(_supervised.after_few),
             count=ended,
-            rounds=3 if large else 5,
+            rounds=2 if large else 5,
             budget=1.1,
             large=large,
         ),
     )
+
+
+_LINEAR: Final = (
+    Row(
+        name="memory-linear",
+        work="each of 100,000 waiting executions, with their handles",
+        against="each of 10,000",
+        unit="execution",
+        ours=run(_supervised.memory),
+        other=run_with_fewer(_supervised.memory),
+        count=100_000,
+        rounds=2,
+        budget=1.1,
+        quantity="bytes",
+        fresh=True,
+        large=True,
+    ),
+    Row(
+        name="abort-linear",
+        work="abort of 100,000 waiting executions, until all have ended",
+        against="abort of 10,000",
+        unit="execution",
+        ours=run(_supervised.stop_all),
+        other=run_with_fewer(_supervised.stop_all),
+        count=100_000,
+        rounds=2,
+        budget=1.25,
+        large=True,
+    ),
+)
+"""Ten times as many cost ten times as much, within what large heaps cost a processor."""
 
 
 ROWS: Final = (
@@ -167,8 +146,8 @@ ROWS: Final = (
         work="one validated call of a trivial async tool after the other",
         against="a task with a scope and an event",
         unit="call",
-        ours=_run(_supervised.sequential),
-        other=_run(_by_hand.sequential),
+        ours=run(_supervised.sequential),
+        other=run(_by_hand.sequential),
         count=2_000,
         rounds=15,
         budget=1.5,
@@ -178,15 +157,39 @@ ROWS: Final = (
     Row(
         name="batch",
         work=f"batches of {BATCH:,} such calls",
-        against="tasks with a scope, joined by their nursery",
+        against="tasks with a scope and an event each, all waited for",
         unit="call",
-        ours=_run(_supervised.batch),
-        other=_run(_by_hand.batch),
+        ours=run(_supervised.batch),
+        other=run(_by_hand.batch),
         count=3_000,
         rounds=15,
         budget=1.5,
         lengths=(_KEPT, 2 * _KEPT),
         judged_by="instructions",
+    ),
+    Row(
+        name="batch-joined",
+        work=f"batches of {BATCH:,} such calls",
+        against="tasks with a scope but no event, joined by a nursery of the batch: the least that does it",
+        unit="call",
+        ours=run(_supervised.batch),
+        other=run(_by_hand.batch_joined),
+        count=3_000,
+        rounds=15,
+        budget=None,
+        lengths=(_KEPT, 2 * _KEPT),
+    ),
+    Row(
+        name="start",
+        work=f"{BATCH:,} such calls through their handles: all started, then each asked for its result",
+        against="tasks with a scope and an event each, all waited for",
+        unit="call",
+        ours=run(_supervised.started),
+        other=run(_by_hand.batch),
+        count=3_000,
+        rounds=15,
+        budget=None,
+        lengths=(_KEPT, 2 * _KEPT),
     ),
     *_rows_of_the_live(large=False),
     Row(
@@ -194,8 +197,8 @@ ROWS: Final = (
         work=f"batches of {BATCH:,}, with {STALLED} subscribers that never read",
         against="the same with none",
         unit="call",
-        ours=_run(_supervised.batch_before_stalled_subscribers),
-        other=_run(_supervised.batch),
+        ours=run(_supervised.batch_before_stalled_subscribers),
+        other=run(_supervised.batch),
         count=3_000,
         rounds=15,
         budget=1.1,
@@ -207,8 +210,8 @@ ROWS: Final = (
         work=f"batches of {BATCH:,}, with {WATCHERS} subscribers that keep up",
         against="the same with none",
         unit="call",
-        ours=_run(_supervised.batch_before_watchers),
-        other=_run(_supervised.batch),
+        ours=run(_supervised.batch_before_watchers),
+        other=run(_supervised.batch),
         count=3_000,
         rounds=15,
         budget=1.4,
@@ -220,8 +223,8 @@ ROWS: Final = (
         work="chunks of a stream",
         against=f"numbers through a memory channel of {BUFFER}",
         unit="chunk",
-        ours=_run(_supervised.stream),
-        other=_run(_by_hand.stream),
+        ours=run(_supervised.stream),
+        other=run(_by_hand.stream),
         count=20_000,
         rounds=15,
         budget=0.2,
@@ -231,25 +234,60 @@ ROWS: Final = (
         work="one call of a sync tool after the other, each in a thread",
         against="a task with a scope and an event round trio.to_thread.run_sync",
         unit="call",
-        ours=_run(_supervised.in_threads),
-        other=_run(_by_hand.in_threads),
+        ours=run(_supervised.in_threads),
+        other=run(_by_hand.in_threads),
         count=500,
         rounds=15,
         budget=1.15,
         lengths=(_KEPT, _KEPT + 500),
     ),
     Row(
+        name="process",
+        work="from the abort of a computing tool in a process until it, its child and its grandchild are gone",
+        against="the same after killing such a process group",
+        unit="abort",
+        ours=run(_killing.supervised),
+        other=run(_killing.by_hand),
+        count=1,
+        rounds=15,
+        budget=None,
+    ),
+    Row(
+        name="asyncio",
+        work=f"batches of {BATCH:,} through a host in an asyncio program",
+        against="the same on trio",
+        unit="call",
+        ours=run_on_asyncio(_hosted.batch),
+        other=run(_supervised.batch),
+        count=3_000,
+        rounds=15,
+        budget=1.3,
+        lengths=(_KEPT, 2 * _KEPT),
+    ),
+    Row(
+        name="asyncio-lone",
+        work="one call after the other through a host in an asyncio program",
+        against="the same on trio",
+        unit="call",
+        ours=run_on_asyncio(_hosted.sequential),
+        other=run(_supervised.sequential),
+        count=500,
+        rounds=15,
+        budget=None,
+    ),
+    Row(
         name="import",
         work="import armory_trio",
         against="import trio, msgspec",
         unit="import",
-        ours=_importing("armory_trio"),
-        other=_importing("trio, msgspec"),
+        ours=importing("armory_trio"),
+        other=importing("trio, msgspec"),
         count=1,
         rounds=9,
         budget=1.25,
     ),
     *_rows_of_the_live(large=True),
+    *_LINEAR,
 )
 """Every row, in the order of the table. Budgets are ratios to what the row is compared with."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -91,6 +92,22 @@ async def _batches(supervisor: Supervisor, count: int, *, watched: bool = False)
             await wait_all_tasks_blocked()
 
 
+async def started(count: int) -> Sample:
+    """Executions that are started at once, and asked for their results by and by."""
+    async with open_supervisor(TOOLBOX) as supervisor:
+        await _start(supervisor, range(SLICE))
+        watch = Stopwatch()
+        for first in range(0, count, BATCH):
+            await _start(supervisor, range(first, min(first + BATCH, count)))
+        return watch.read(count)
+
+
+async def _start(supervisor: Supervisor, numbers: range) -> None:
+    executions = [supervisor.start(call("add", number)) for number in numbers]
+    results = [await execution.result() for execution in executions]
+    assert [result.value for result in results] == [number + 1 for number in numbers]
+
+
 # -- executions that wait
 
 
@@ -135,6 +152,30 @@ async def stop_all(count: int) -> Sample:
     return sample
 
 
+async def hold_and_stop(count: int) -> Sample:
+    """How much memory executions take that wait, and how long it takes to abort them."""
+    async with _held(padding(count)), open_supervisor(TOOLBOX) as supervisor:
+        gauge = Gauge()
+        handles = await _hold(supervisor, count)
+        size = gauge.read(count).size
+        watch = Stopwatch()
+        answers = supervisor.abort("no longer wanted", tool_name="hold")
+        await supervisor.wait_idle()
+        time = watch.read(count)
+        assert len(answers) == len(handles)
+    return Sample(count, time.wall, time.cpu, size)
+
+
+async def inspect(count: int) -> Sample:
+    """Take a snapshot of every execution while so many wait."""
+    async with _held(count) as supervisor:
+        watch = Stopwatch()
+        snapshots = supervisor.executions.inspect(live_only=True)
+        sample = watch.read(count)
+        assert len(snapshots) == count
+    return sample
+
+
 async def hold_all(count: int) -> Sample:
     """What comes before `stop_all` begins; the process ends there."""
     async with open_supervisor(TOOLBOX) as supervisor:
@@ -160,6 +201,26 @@ async def among(live: int) -> Sample:
     """One call after the other, while *live* executions wait."""
     async with _held(live) as supervisor:
         return await _one_by_one(supervisor, "add", CALLS)
+
+
+async def pause_among(live: int) -> Sample:
+    """The longest time for which calls keep everybody else from running, while *live* executions wait."""
+    ticker = Ticker()
+    async with _held(live) as supervisor, trio.open_nursery() as nursery:
+        await supervisor.execute(call("add", 0))
+        gc.collect()
+        nursery.start_soon(ticker.run)
+        await ticker.wait_for_turns()
+        for number in range(CALLS):
+            await supervisor.execute(call("add", number))
+        await ticker.wait_for_turns()
+        nursery.cancel_scope.cancel()
+    return ticker.read()
+
+
+async def pause_among_few(_: int) -> Sample:
+    """The longest pause while next to nothing else is live."""
+    return await pause_among(FEW)
 
 
 async def among_few(_: int) -> Sample:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 
 from benchmarks._sample import Gauge, Sample, Stopwatch
 from benchmarks._sizes import BATCH, padding
 
-from ._worker import Measure
+from ._worker import Measure, serve
 
 Call = Callable[[str, int], Awaitable[int]]
 """Call the tool of that name with *a* as given and *b* 1, through the whole of what the package does for a call."""
 
 Batch = Callable[[str, Sequence[int]], Awaitable[Sequence[int]]]
 """Call the tool of that name with each of the numbers at once, in the package's own way to do so."""
+
+Waiting = Sequence["asyncio.Future[int] | asyncio.Future[Sequence[int]]"]
+"""Calls that wait inside their tools: a task for each of them, or one for all."""
+
+Begin = Callable[[int], Waiting]
+"""Start so many calls of ``hold``."""
 
 _FIRST = 10
 """Calls before those that are timed."""
@@ -43,20 +50,30 @@ async def hold(a: int, b: int) -> int:
     return a + b
 
 
-def measures(call: Call, batch: Batch | None = None, *, without: Sequence[str] = ()) -> dict[str, Measure]:
-    """Every measure but those in *without*, all on one event loop.
+def serve_calls(
+    distribution: str, apis: Mapping[str, str], call: Call, batch: Batch | None = None, *, without: Sequence[str] = ()
+) -> None:
+    """`serve` the measures of a package, all on one event loop. The arguments are those of `serve` and `measures`."""
+    with asyncio.Runner() as runner:
+        serve(distribution, apis, measures(runner, call, batch, without=without))
+
+
+def measures(
+    runner: asyncio.Runner, call: Call, batch: Batch | None = None, *, without: Sequence[str] = ()
+) -> dict[str, Measure]:
+    """Every measure but those in *without*.
 
     Args:
+        runner: What runs them.
         call: How one call is made.
         batch: How many are made at once; None for `asyncio.gather` of `call`, each a task to be cancelled by itself.
         without: Measures that make no sense for the package.
     """
-    runner = asyncio.Runner()
 
     async def gathered(tool: str, numbers: Sequence[int]) -> Sequence[int]:
         return await asyncio.gather(*(call(tool, number) for number in numbers))
 
-    def begin(count: int) -> list[asyncio.Future[object]]:
+    def begin(count: int) -> Waiting:
         if batch is None:
             return [asyncio.ensure_future(call("hold", number)) for number in range(count)]
         return [asyncio.ensure_future(batch("hold", range(count)))]
@@ -98,10 +115,6 @@ async def _batches(batch: Batch, count: int) -> Sample:
     return watch.read(count)
 
 
-Begin = Callable[[int], list["asyncio.Future[object]"]]
-"""Start so many calls of ``hold``."""
-
-
 async def _hold_and_cancel(begin: Begin, count: int) -> Sample:
     """How much memory calls take that wait inside their tools, and how long it takes to cancel them all."""
     before = await _hold(begin, padding(count))
@@ -116,7 +129,7 @@ async def _hold_and_cancel(begin: Begin, count: int) -> Sample:
     return Sample(count, sample.wall, sample.cpu, size)
 
 
-async def _hold(begin: Begin, count: int) -> list[asyncio.Future[object]]:
+async def _hold(begin: Begin, count: int) -> Waiting:
     wanted = _held + count
     tasks = begin(count)
     while _held < wanted:
@@ -127,10 +140,12 @@ async def _hold(begin: Begin, count: int) -> list[asyncio.Future[object]]:
     return tasks
 
 
-async def _cancel(tasks: list[asyncio.Future[object]]) -> None:
+async def _cancel(tasks: Waiting) -> None:
     for task in tasks:
         task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    for task in tasks:
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 def _require(answer: object, wanted: object) -> None:

@@ -1,8 +1,8 @@
 """smolagents: the calls of a ToolCallingAgent. It is synchronous, and has nothing to cancel a call with."""
 
-# mypy: disable-error-code="import-not-found, no-any-return"
-# pyright: basic, reportMissingImports=false
-# The package is only there in the environment that is made for it.
+# The package is only there in the environment that is made for it, so nothing here can be checked beside ours.
+# mypy: ignore-errors
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportOptionalSubscript=false
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from smolagents.agents import ToolOutput
 from smolagents.memory import ActionStep, Timing
 from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction, MessageRole
 
-from ._asyncio import measures
-from ._worker import serve
+from ._asyncio import serve_calls
 
 
 class NoModel(Model):
@@ -40,15 +39,17 @@ def add(a: int, b: int) -> int:
 agent = ToolCallingAgent([add], NoModel(), verbosity_level=LogLevel.OFF)
 
 
-async def call(name: str, a: int) -> int:  # noqa: RUF029  # the others are asynchronous
+async def call(name: str, a: int) -> int:
     """One call of a tool, in the thread of its caller."""
     return agent.execute_tool_call(name, {"a": a, "b": 1})
 
 
-async def batch(name: str, numbers: Sequence[int]) -> Sequence[int]:  # noqa: RUF029  # the others are asynchronous
+async def batch(name: str, numbers: Sequence[int]) -> Sequence[int]:
     """As many calls in one message; the agent has threads for them."""
     wanted = [
-        ChatMessageToolCall(ChatMessageToolCallFunction(name=name, arguments={"a": number, "b": 1}), f"call-{number}", "function")
+        ChatMessageToolCall(
+            ChatMessageToolCallFunction(name=name, arguments={"a": number, "b": 1}), f"call-{number}", "function"
+        )
         for number in numbers
     ]
     step = ActionStep(step_number=1, timing=Timing(start_time=0.0))
@@ -65,4 +66,4 @@ if __name__ == "__main__":
         "thread": "it runs a tool in its caller's thread, or several in a pool that is made for them",
         "hold": "its tools are synchronous, and cannot be cancelled",
     }
-    serve("smolagents", apis, measures(call, batch, without=["thread", "hold"]))
+    serve_calls("smolagents", apis, call, batch, without=["thread", "hold"])

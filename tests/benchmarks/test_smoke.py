@@ -17,7 +17,8 @@ from benchmarks._child import Which, side_of
 from benchmarks._instructions import Instructions, ValgrindError
 from benchmarks._measure import Series, measure, ratios
 from benchmarks._report import Report, line_of, told_by_instructions, told_by_samples
-from benchmarks._rows import ROOT, ROWS, Row, row_of
+from benchmarks._row import ROOT, Row
+from benchmarks._rows import ROWS, row_of
 from benchmarks._sample import Sample
 
 TINY: Final = 20
@@ -31,16 +32,22 @@ def names(*, large: bool = False) -> list[str]:
     return [row.name for row in ROWS if row.large is large]
 
 
+def less(name: str, units: int) -> int:
+    """How much the other side of a row does when ours does so much: the same, but where more and fewer are compared."""
+    return units // 10 if name.startswith("inspect") or name.endswith("-linear") else units
+
+
 @pytest.mark.parametrize("name", names())
 def test_each_row_measures_both_sides(name: str) -> None:
     row = row_of(name)
-    count = 1 if row.unit == "import" else GROWTH if row.quantity == "bytes" else TINY
+    count = 1 if row.count == 1 else GROWTH if row.quantity == "bytes" else TINY
 
     series = measure(row, rounds=1, count=count)
     found = ratios(row, series, "wall")
 
     assert len(series.ours) == 1
     assert len(series.other) == 2
+    assert {sample.units for sample in series.other} == {less(name, series.ours[0].units)}
     for number in (found.median, found.low, found.high, found.bests, found.ours, found.other):
         assert 0 < number < math.inf
     if row.quantity == "bytes":
@@ -51,9 +58,11 @@ def test_each_row_measures_both_sides(name: str) -> None:
 
 def test_the_large_rows_are_the_small_ones_with_more() -> None:
     for name in names(large=True):
-        large, small = row_of(name), row_of(name.removesuffix("-large"))
+        large, small = row_of(name), row_of(name.removesuffix("-large").removesuffix("-linear"))
         assert large.count > small.count
-        assert (large.budget, large.unit, large.quantity) == (small.budget, small.unit, small.quantity)
+        assert (large.unit, large.quantity) == (small.unit, small.quantity)
+        # Ten times as many are compared with what is linear in them, not with what is written by hand.
+        assert (large.budget == small.budget) is not name.endswith("-linear")
 
 
 @pytest.mark.parametrize("which", ["ours-setup", "other-setup"])
@@ -139,7 +148,7 @@ def test_a_row_says_its_budget_and_whether_it_is_inside() -> None:
     published = cells(told_by_samples(row_with(budget=None), found))
     counted = cells(told_by_instructions(row_with(), Instructions(150_000.0, 100_000.0)))
 
-    assert beyond == ["made-up", "2.00", "2.00-2.00", "2.00", "1.50", "no", "400 ms/call", "200 ms/call"]
+    assert beyond == ["made-up", "2.00", "2.00-2.00", "2.00", "1.50", "no", "400 ms/call", "400 ms", "200 ms/call"]
     assert inside[4:6] == ["2.00", "yes"]
     assert published[4:6] == ["-", "-"]
     assert counted == ["made-up", "1.50", "1.50", "yes", "150,000", "100,000"]
@@ -176,6 +185,20 @@ def test_the_total_is_read_from_what_valgrind_says(tmp_path: Path, monkeypatch: 
     assert _instructions.count_instructions(row_of("sequential")) == Instructions(1_000.0, 1_000.0)
 
 
+def test_a_side_that_rows_share_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[tuple[str, Which]] = []
+
+    def collected(name: str, which: Which, count: int) -> int:
+        counted.append((name, which))
+        return count
+
+    monkeypatch.setattr(_instructions, "collected", collected)
+    _instructions.count_instructions(row_of("stalled"))
+
+    # Nothing is stalled on the other side, which is what `batch` measures.
+    assert set(counted) == {("stalled", "ours"), ("batch", "ours")}
+
+
 def test_a_valgrind_that_fails_is_told_with_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     valgrind_that(tmp_path, monkeypatch, "echo 'unhandled instruction' >&2; exit 1")
     _instructions.collected.cache_clear()
@@ -205,6 +228,7 @@ def test_the_command_prints_a_table_and_writes_everything_down(
         assert len(line.series.ours) == 2
         assert line.instructions is None
     assert report.environment.trio in printed
+    assert report.curves == ()
 
 
 def test_without_a_choice_all_but_the_large_rows_are_measured() -> None:
@@ -254,5 +278,5 @@ def test_help_names_every_row(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_row_that_does_not_exist_is_refused_with_those_that_do() -> None:
-    with pytest.raises(LookupError, match="there is no row 'fast'; there are sequential, batch, memory"):
+    with pytest.raises(LookupError, match="there is no row 'fast'; there are sequential, batch, batch-joined"):
         row_of("fast")
