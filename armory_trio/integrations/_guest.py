@@ -1,0 +1,323 @@
+"""Trio as a guest of an asyncio loop: its run takes turns with the loop's own work, on the loop's thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import threading
+import weakref
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+import trio
+from outcome import Outcome, Value
+
+from ._inside import Crossing, Inside, Opening
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+_log: Final = logging.getLogger("armory_trio.integrations")
+
+CALLER_CANCELLED: Final = "its asyncio caller was cancelled"
+
+
+class Ticker:
+    """Brings trio's turns to the loop, and keeps them when the loop is gone."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[[], None]) -> None:
+        self._loop = loop
+        self._on_lost = on_lost
+        self._next: Callable[[], object] | None = None
+        self._came = threading.Event()
+        self._by_hand = False
+
+    def soon(self, turn: Callable[[], object]) -> None:
+        """Take *turn* in the next round of the loop. Called on its thread."""
+        self._next = turn  # there is never more than one
+        if not self._by_hand:
+            self._loop.call_soon(self._take)
+
+    def soon_from_helper(self, turn: Callable[[], object]) -> None:
+        """Take *turn* in the next round of the loop. Called on trio's helper thread."""
+        self._next = turn
+        self._came.set()
+        if not self._by_hand:
+            try:
+                self._loop.call_soon_threadsafe(self._take)
+            except RuntimeError:  # the loop is closed
+                self._on_lost()
+
+    def _take(self) -> None:
+        turn, self._next = self._next, None
+        if turn is not None:
+            turn()
+
+    def take_over(self) -> None:
+        """Bring the loop no more turns, since it will not take them; `finish` does."""
+        self._by_hand = True
+
+    def finish(self, is_over: Callable[[], bool]) -> None:
+        """Take all further turns here and now."""
+        while not is_over():
+            if self._next is None:
+                self._came.wait()
+            self._came.clear()
+            self._take()
+
+
+class Waiter(Crossing[T]):
+    """A crossing for which an asyncio task waits."""
+
+    __slots__ = ("_loop", "_news")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._loop = loop
+        self._news: asyncio.Future[None] = loop.create_future()
+
+    def tell(self) -> None:
+        """Wake the task, unless there is no loop any more that could."""
+        if not self._news.done() and not self._loop.is_closed():
+            self._news.set_result(None)
+
+    def given_up(self) -> bool:
+        """Whether its task was cancelled: that reaches the future at once, and the task in the next round only."""
+        return self._news.cancelled()
+
+    async def join(self) -> None:
+        """Return when it is over. Cancelled: it is cancelled, and waited for all the same."""
+        cancelled: asyncio.CancelledError | None = None
+        try:
+            while not self.over:
+                try:
+                    await self._news
+                except asyncio.CancelledError as exc:  # noqa: ASYNC103  # raised below, when it is over
+                    cancelled = exc
+                    if not self.over:
+                        self.scope.cancel(CALLER_CANCELLED)
+                        self._news = self._loop.create_future()
+                except GeneratorExit:  # the coroutine that waits is thrown away
+                    self.scope.cancel(CALLER_CANCELLED)
+                    raise
+            if cancelled is not None:
+                raise cancelled
+        finally:
+            del cancelled  # its traceback holds this frame
+
+
+class AsyncioSide:
+    """The asyncio side of one host; ``async with`` opens and closes it."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._loop = _running_loop()
+        self._thread = threading.get_ident()
+        self._ticker = Ticker(self._loop, self._lost)
+        self.inside = Inside(opening, self._on_open)
+        self._opened = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._outcome: Outcome[None] | None = None
+        self._owner: weakref.ref[asyncio.Task[object]] | None = None
+        self._felled = False
+
+    # -- opening and closing
+
+    async def __aenter__(self) -> Self:
+        self._start()
+        try:
+            await self._opened.wait()
+        except BaseException as exc:
+            await self.__aexit__(type(exc), exc, exc.__traceback__)  # noqa: ASYNC102  # ends when trio's run has
+            raise
+        if self._outcome is not None:
+            self._outcome.unwrap()
+        owner = asyncio.current_task()
+        # Held by trio's run, it could never be thrown away.
+        self._owner = None if owner is None else weakref.ref(owner)
+        return self
+
+    def _start(self) -> None:
+        try:
+            trio.lowlevel.start_guest_run(
+                self.inside.run,
+                run_sync_soon_threadsafe=self._ticker.soon_from_helper,
+                run_sync_soon_not_threadsafe=self._ticker.soon,
+                done_callback=self._on_end,
+                host_uses_signal_set_wakeup_fd=True,
+            )
+        except RuntimeError as exc:
+            raise RuntimeError(
+                "trio runs in this thread already, and it can do so only once: share the host that is open here (or was "
+                "open when its loop was closed), or open this one in another thread"
+            ) from exc
+
+    def _on_open(self) -> None:
+        self._opened.set()
+
+    def _on_end(self, outcome: Outcome[None]) -> None:
+        self._outcome = outcome
+        if self._loop.is_closed():
+            return
+        self._opened.set()
+        self._ended.set()
+        owner = None if self._owner is None else self._owner()
+        if owner is not None:  # the block is still open: it fell from inside
+            self._felled = owner.cancel("the supervisor of this host fell")
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        owner = None if self._owner is None else self._owner()
+        self._owner = None
+        if isinstance(exc, GeneratorExit):
+            self._thrown_away()
+            return
+        if exc is None:
+            self.inside.leave()
+        else:
+            self.inside.abort("the block of the host was left by an exception")
+        try:
+            cancelled = await self._join()  # noqa: ASYNC102  # ends when trio's run has, whatever is cancelled
+            if self._felled and owner is not None:
+                await _take_back(owner, delivered=isinstance(exc, asyncio.CancelledError))  # noqa: ASYNC102  # one round
+        except GeneratorExit:
+            self._thrown_away()
+            raise
+        assert self._outcome is not None
+        self._outcome.unwrap()
+        if cancelled is not None:
+            raise cancelled
+
+    async def _join(self) -> asyncio.CancelledError | None:
+        cancelled: asyncio.CancelledError | None = None
+        while self._outcome is None:
+            try:
+                await self._ended.wait()
+            except asyncio.CancelledError as exc:  # noqa: ASYNC103  # raised by the caller, once trio's run is over
+                cancelled = exc
+                self.inside.abort("the block of the host was cancelled")
+        return cancelled
+
+    # -- when the loop goes first
+
+    def _lost(self) -> None:
+        _log.error("the asyncio loop was closed while a host was open in it; %s", self._left())
+
+    def _left(self) -> str:
+        supervisor = self.inside.supervisor
+        left = [] if supervisor is None else supervisor.executions.inspect(live_only=True)
+        names = ", ".join(f"{shot.execution_id} ({shot.tool_name}: {shot.state})" for shot in left[:20])
+        return f"left in an unknown state: {names}" if names else "nothing was running"
+
+    def _thrown_away(self) -> None:
+        """The coroutine of the block is thrown away, so nothing can be awaited: abort, by hand if need be."""
+        if self._outcome is not None or sys.is_finalizing():
+            return  # nothing is left to do, or nothing to do it with
+        reason = "the block of the host was thrown away"
+        if self._loop.is_running():
+            self._loop.call_soon_threadsafe(self.inside.abort, reason)
+            return
+        _log.error("the asyncio loop ended before the block of a host that was open in it; %s", self._left())
+        if threading.get_ident() == self._thread:
+            self._ticker.take_over()
+            self.inside.abort(reason)
+            self._ticker.finish(lambda: self._outcome is not None)
+
+    # -- crossing
+
+    def require_here(self) -> None:
+        """Let nobody in from another thread.
+
+        Raises:
+            RuntimeError: This is not the thread of the loop.
+        """
+        if threading.get_ident() != self._thread:
+            raise RuntimeError(
+                "this host belongs to the thread of its asyncio loop; from others go through "
+                "asyncio.run_coroutine_threadsafe, or loop.call_soon_threadsafe"
+            )
+
+    def begin(self, async_fn: Callable[[], Awaitable[T]], *, waits: bool = False) -> Waiter[T]:
+        """Run *async_fn* on trio's side.
+
+        Raises:
+            AdmissionClosed: The host is closed.
+            RuntimeError: This is not the thread of the loop.
+        """
+        self.require_here()
+        waiter = Waiter[T](self._loop)
+        self.inside.begin(waiter, async_fn, waits=waits)
+        return waiter
+
+    async def run(self, async_fn: Callable[[], Awaitable[T]], *, waits: bool = False) -> T:
+        """Run *async_fn* on trio's side, and return what it returns.
+
+        Cancelled: it is cancelled, and waited for.
+        """
+        waiter = self.begin(async_fn, waits=waits)
+        await waiter.join()
+        return waiter.answer()
+
+    async def enter(self, manager: AbstractAsyncContextManager[T, bool | None]) -> T:
+        """Enter *manager* on trio's side. Cancelled: it is not entered."""
+        waiter = self.begin(manager.__aenter__)
+        try:
+            await waiter.join()
+        except asyncio.CancelledError:
+            if isinstance(waiter.outcome, Value):
+                await self.leave(manager)  # noqa: ASYNC102  # asyncio interrupts only what is cancelled again
+            raise
+        return waiter.answer()
+
+    async def leave(self, manager: AbstractAsyncContextManager[T, bool | None]) -> None:
+        """Leave *manager*, which was entered on trio's side. Cancelled: it is left all the same."""
+        if not self.inside.closed:
+            await self.run(lambda: manager.__aexit__(None, None, None))
+
+    async def ended(self) -> None:
+        """Return when the host is closed."""
+        await self._ended.wait()
+
+    def calling_asyncio(self, async_fn: Callable[[A], Awaitable[T]]) -> Callable[[A], Awaitable[T]]:
+        """Make a function for trio's side of *async_fn*, which runs as a task of the loop."""
+
+        async def call(argument: A) -> T:
+            done = trio.Event()
+
+            async def run() -> T:
+                return await async_fn(argument)
+
+            task = self._loop.create_task(run(), name="armory_trio: elicit")
+            task.add_done_callback(lambda _: done.set())
+            try:
+                await done.wait()
+            except trio.Cancelled:
+                task.cancel()
+                with trio.CancelScope(shield=self._loop.is_running()):
+                    await done.wait()  # noqa: ASYNC102  # asyncio code may take its time to end, as any of its tasks
+                raise
+            if task.cancelled():
+                raise RuntimeError("the asyncio code cancelled itself")
+            return task.result()
+
+        return call
+
+
+def _running_loop() -> asyncio.AbstractEventLoop:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError(
+            "open_asyncio_host needs a running asyncio loop; on trio use open_supervisor, without a loop open_blocking_host"
+        ) from None
+
+
+async def _take_back(owner: asyncio.Task[object], *, delivered: bool) -> None:
+    # The cancellation that told the block that its host fell: nobody else may see it.
+    if not delivered:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
+    owner.uncancel()

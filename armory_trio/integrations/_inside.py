@@ -1,0 +1,174 @@
+"""The trio side of a host that is not trio's: one supervisor, and the tasks that wait in it for callers outside."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from typing import Generic, Protocol, TypeVar
+
+import trio
+from outcome import Error, Outcome, Value
+
+from ..engine import Supervisor
+from ..errors import AdmissionClosed
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+Opening = AbstractAsyncContextManager[Supervisor, bool | None]
+"""A supervisor that is still to be opened."""
+
+CLOSED = "the host is closed"
+
+
+class Crossing(ABC, Generic[T]):
+    """One async function that runs on trio's side for a caller outside, and what came of it.
+
+    Args:
+        scope: Cancels it.
+        outcome: What came of it. None while it runs, and when it was cancelled.
+        over: Whether it has ended, in whatever way.
+    """
+
+    __slots__ = ("outcome", "over", "scope")
+
+    def __init__(self) -> None:
+        self.scope = trio.CancelScope()
+        self.outcome: Outcome[T] | None = None
+        self.over = False
+
+    async def run(self, async_fn: Callable[[], Awaitable[T]]) -> None:
+        """Its task. Raises nothing but a cancellation from outside of it."""
+        try:
+            with self.scope:
+                if not self.given_up():
+                    self.outcome = Value(await async_fn())
+        except trio.Cancelled as exc:  # noqa: ASYNC103  # raised again if it is ours
+            if trio.current_effective_deadline() == -math.inf:
+                raise
+            # Nobody cancelled it: it kept a cancellation from elsewhere, which would take all other crossings along.
+            self.outcome = Error(RuntimeError(f"a stray cancellation: {exc!r}"))
+        except BaseException as exc:  # noqa: ASYNC103, BLE001  # whatever it is, it is for the caller
+            self.outcome = Error(exc)
+        finally:
+            self.over = True
+            self.tell()
+
+    def fail(self, exc: BaseException) -> None:
+        """It cannot even begin."""
+        self.outcome = Error(exc)
+        self.over = True
+        self.tell()
+
+    @abstractmethod
+    def given_up(self) -> bool:
+        """Whether its caller went before it began, so that it need not."""
+
+    @abstractmethod
+    def tell(self) -> None:
+        """Wake the caller. Called once, on trio's side."""
+
+    def answer(self) -> T:
+        """What came of it, once it is over.
+
+        Raises:
+            AdmissionClosed: The host was closed before it ended.
+        """
+        if self.outcome is None:
+            raise AdmissionClosed("the host was closed before this ended")
+        return self.outcome.unwrap()
+
+
+class Source(Protocol[T_co]):
+    """What can be read on trio's side, with or without waiting."""
+
+    async def __anext__(self) -> T_co: ...
+    def next_nowait(self) -> T_co: ...
+
+
+def rest_of(source: Source[T]) -> Iterator[T]:
+    """What can be read without waiting."""
+    try:
+        while True:
+            yield source.next_nowait()
+    except (trio.WouldBlock, StopAsyncIteration):
+        return
+
+
+class Leftover(Protocol):
+    """A reader outside, who wants what there still is when the host closes."""
+
+    def take_rest(self) -> None:
+        """Take over what can be had without waiting."""
+
+
+class Inside:
+    """What runs on trio's side of one host: the supervisor, then two kinds of crossings.
+
+    *Work* ends by itself once the supervisor has ended everything, and is waited for. *Waiting* is for what may never
+    come, and is cancelled then.
+    """
+
+    def __init__(self, opening: Opening, on_open: Callable[[], None]) -> None:
+        self._opening = opening
+        self._on_open = on_open
+        self._leave = trio.Event()
+        self._block = trio.CancelScope()
+        self._work: trio.Nursery
+        self._waiting: trio.Nursery
+        self.supervisor: Supervisor | None = None
+        """The supervisor, once it is open, and afterwards."""
+        self.closed = False
+        """Whether nothing can cross any more."""
+        self.readers: dict[Leftover, None] = {}
+
+    async def run(self) -> None:
+        """Open the supervisor, wait until the host leaves, and end everything: the whole run.
+
+        Raises: whatever `open_supervisor` raises.
+        """
+        async with trio.open_nursery() as self._work:
+            async with trio.open_nursery() as self._waiting:
+                ended = await self._supervise()
+                self.closed = True
+                self._waiting.cancel_scope.cancel(CLOSED)
+            for reader in tuple(self.readers):
+                reader.take_rest()
+        ended.unwrap()
+
+    async def _supervise(self) -> Outcome[None]:
+        # What it raises must not reach the nurseries: those who still wait there would lose their answers.
+        try:
+            with self._block:
+                async with self._opening as supervisor:
+                    self.supervisor = supervisor
+                    self._on_open()
+                    await self._leave.wait()
+                    # Calls that were made before are in the queue of the scheduler, in any order: let them in first.
+                    await trio.lowlevel.checkpoint()
+        except trio.Cancelled:
+            raise
+        except BaseException as exc:  # noqa: ASYNC103, BLE001  # raised again at the end of the run
+            return Error(exc)
+        return Value(None)
+
+    def leave(self) -> None:
+        """The host leaves its block normally: drain."""
+        self._leave.set()
+
+    def abort(self, reason: str) -> None:
+        """The host leaves its block by an exception, or was cancelled: abort."""
+        self._block.cancel(reason)
+
+    def begin(self, crossing: Crossing[T], async_fn: Callable[[], Awaitable[T]], *, waits: bool = False) -> None:
+        """Run *async_fn* in a task of its own, with a copy of the current context.
+
+        Raises:
+            AdmissionClosed: The host is closed.
+        """
+        if self.closed:
+            raise AdmissionClosed(CLOSED)
+        nursery = self._waiting if waits else self._work
+        nursery.start_soon(crossing.run, async_fn, name="armory_trio: crossing")
