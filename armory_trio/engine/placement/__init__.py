@@ -1,4 +1,4 @@
-"""Where a body runs: on trio's thread, or in a worker thread that can be left behind."""
+"""Where a body runs: on trio's thread, in a worker thread that can be left behind, in a process that can be killed."""
 
 from ._placed import Placed as Placed
 from ._placing import deliver_inline as deliver_inline

@@ -58,24 +58,26 @@ async def deliver(
         if type(given) in _VALUES:
             return given
         if isinstance(given, AsyncGenerator):
-            sink = _open_sink(record)
+            sink = open_sink(record)
             await drive(record, cast("AsyncGenerator[object, None]", given), sink)
-            return _reduced(record, plan)
+            return reduced(record, plan)
         if isinstance(given, Generator):
-            await pump(cast("SyncGenerator", given), _open_sink(record))
-            return _reduced(record, plan)
+            await pump(cast("SyncGenerator", given), open_sink(record))
+            return reduced(record, plan)
         if not inspect.isawaitable(given):
             return given
         given = await given
 
 
-def _open_sink(record: Record) -> ChunkSink:
+def open_sink(record: Record) -> ChunkSink:
+    """Where the chunks of *record* go, which are collected unless its reader said that it has no use for that."""
     if record.feeder is None or record.collects:
         record.collected = []
     return ChunkSink(record, record.feeder)
 
 
-def _reduced(record: Record, plan: Plan) -> object:
+def reduced(record: Record, plan: Plan) -> object:
+    """The value of a generator that came to its end. Raises what the tool's reducer raises."""
     record.returned = True  # also when the reducer fails
     collected = record.collected
     if collected is None:

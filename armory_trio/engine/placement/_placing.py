@@ -49,4 +49,8 @@ def place(record: Record, plan: Plan, door: Door) -> Placed:
     """The body of *record* where it belongs. A coroutine function needs no place: its execution's task is one."""
     if plan.placement == "thread":
         return ThreadBody(record, plan, door)
+    if plan.placement == "process":
+        from ._process_body import ProcessBody  # noqa: PLC0415  # who uses no process does not pay for it
+
+        return ProcessBody(record, plan)
     return TaskBody(record, plan, door)

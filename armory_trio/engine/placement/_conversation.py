@@ -1,0 +1,330 @@
+"""What a host says and hears while a body runs in a worker process."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Final, cast
+
+import msgspec
+import trio
+
+from ...content import UnencodableResult
+from ...definitions import Effect, ToolFailure
+from ...errors import ExecutionOver
+from .._concurrency import Latch, Signal, open_private_nursery
+from .._execution import Record
+from .._plan import Plan
+from .._streams import ChunkSink
+from .._tool_actions import Actions, Window
+from ._channel import LOST_CHANNEL
+from ._crossing import Crossing
+from ._failures import made_again
+from ._frames import (
+    ROOM,
+    AbortAsked,
+    Answer,
+    AskDraining,
+    BeginWait,
+    BrokenFrame,
+    Call,
+    Chunk,
+    CloseWindow,
+    Credit,
+    Emit,
+    End,
+    EndWait,
+    Entered,
+    Failure,
+    FromHost,
+    FromWorker,
+    Logged,
+    OpenWindow,
+    Progressed,
+    Question,
+    Raised,
+    ReportCleanup,
+    Returned,
+    Splitter,
+    Streaming,
+    Unsendable,
+    pack,
+    read_from_worker,
+)
+from ._placed import open_sink, reduced
+from ._process import WorkerProcess
+
+_UNHEARD: Final = 1000
+"""Messages that may wait for a worker to hear them; one that behaves has one question open at a time."""
+
+_plain: Final = msgspec.msgpack.Decoder().decode
+
+
+class Conversation:
+    """One body in one worker, from the call to its end."""
+
+    __slots__ = (
+        "_actions",
+        "_crossing",
+        "_lost",
+        "_more",
+        "_owed",
+        "_plan",
+        "_record",
+        "_sink",
+        "_splitter",
+        "_unsent",
+        "_windows",
+        "_worker",
+        "end",
+        "entered",
+    )
+
+    def __init__(self, record: Record, plan: Plan, crossing: Crossing, worker: WorkerProcess) -> None:
+        self._record = record
+        self._plan = plan
+        self._crossing = crossing
+        self._worker = worker
+        self._actions = Actions(record)
+        self._windows: dict[int, Window] = {}
+        self._sink: ChunkSink | None = None
+        self._owed = 0
+        self._splitter = Splitter(crossing.process.max_frame + ROOM)
+        self._unsent: list[bytes] = []
+        self._more = Signal()
+        self._lost = ""
+        self.entered = False
+        """Whether the function itself was entered."""
+        self.end: End | None = None
+        """How the body ended; None when the worker was lost first."""
+
+    async def hold(self, call: Call) -> None:
+        """Have *call* run, and do what the worker asks for, until the body has ended or the worker is lost.
+
+        Cancelled: the worker is to be killed; nobody listens to it any more.
+        """
+        with self._stream_closed(), self._worker.held():
+            self._say(call)
+            async with open_private_nursery() as speaking:
+                speaking.start_soon(self._speak)
+                async with open_private_nursery() as watching:
+                    watching.start_soon(self._tell_of_abort)
+                    watching.start_soon(self._end_once_given_up)
+                    with trio.CancelScope() as reading:
+                        watching.start_soon(_cancel_after, self._worker.exited, reading)
+                        await self._listen()
+                    watching.cancel_scope.cancel("the body has ended")
+                if self.end is None and self._worker.exited.is_set:
+                    self._hear(self._worker.receive_rest())
+                if self.end is None:
+                    speaking.cancel_scope.cancel("the worker is lost")
+                else:
+                    self._more.set()  # a message that was begun is finished: the worker may be used again
+
+    @contextmanager
+    def _stream_closed(self) -> Generator[None]:
+        try:
+            yield
+        finally:
+            if self._sink is not None:
+                self._sink.close(complete=isinstance(self.end, Returned))
+
+    # -- speaking
+
+    def _say(self, message: FromHost) -> None:
+        self._unsent.append(pack(message))
+        self._more.set()
+
+    async def _speak(self) -> None:
+        while self.end is None:
+            if not self._unsent:
+                await self._more.wait()
+                continue
+            unsent, self._unsent = self._unsent, []
+            await self._worker.send(b"".join(unsent))
+
+    async def _tell_of_abort(self) -> None:
+        record = self._record
+        if record.abort is None:
+            if record.abort_latch is None:
+                record.abort_latch = Latch()
+            await record.abort_latch.wait()
+        if record.abort is not None:
+            self._say(AbortAsked())
+
+    async def _end_once_given_up(self) -> None:
+        # Only a tool that must never be cancelled is still here when its cleanup timeout is over.
+        record = self._record
+        if record.settled is None:
+            record.settled = Latch()
+        await record.settled.wait()
+        if record.core.closed:
+            self._lost = "was given up when the supervisor was left"
+            self._worker.kill()
+        else:
+            record.in_thread = True  # like a thread that was left behind, it does not hold the supervisor open
+            if record.core.idle:
+                record.core.stir()
+
+    # -- listening
+
+    async def _listen(self) -> None:
+        while self.end is None and not self._lost:
+            received = await self._worker.receive()
+            if not received:
+                return
+            self._hear(received)
+
+    def _hear(self, received: bytes | bytearray) -> None:
+        try:
+            for frame in self._splitter.feed(received):
+                if self.end is None:
+                    self._take(read_from_worker(frame))
+        except (BrokenFrame, msgspec.DecodeError) as exc:
+            self._lost = f"sent what no worker sends ({exc})"
+
+    def _take(self, message: FromWorker) -> None:
+        match message:
+            case Entered():
+                self.entered = True
+                self._record.failure_effect = None
+            case Streaming():
+                self._open_stream()
+            case Chunk():
+                self._deliver(message)
+            case Progressed():
+                self._actions.progress(message.percent, message.text, _plain(message.checkpoint))
+            case Logged():
+                data = cast("dict[str, object] | None", _plain(message.data))
+                self._actions.log(message.level, message.text, data)
+            case Returned() | Unsendable() | Raised():
+                self.end = message
+            case _:
+                if len(self._unsent) > _UNHEARD:
+                    raise BrokenFrame("questions, and it hears no answer")
+                self._say(self._answer_to(message))
+
+    def _open_stream(self) -> None:
+        self._sink = open_sink(self._record)
+        if self._sink.buffer is not None:
+            self._sink.buffer.when_room = self._pay
+
+    def _deliver(self, message: Chunk) -> None:
+        sink = self._sink
+        if sink is None or self._owed >= self._plan.buffer:
+            raise BrokenFrame("a chunk that nobody has room for")
+        buffer, wanted = sink.buffer, self._record.verdict is None
+        sink.accept(self._crossing.read_chunk(message.value))
+        self._owed += 1
+        if buffer is None or not wanted:
+            if self._owed * 2 >= self._plan.buffer:
+                self._pay()
+        elif buffer.full:
+            buffer.mark_waiting()
+
+    def _pay(self) -> None:
+        if self._owed:
+            owed, self._owed = self._owed, 0
+            self._say(Credit(owed))
+
+    # -- answering
+
+    def _answer_to(self, question: Question) -> Answer:
+        try:
+            return Answer(yes=self._do(question))
+        except ExecutionOver as exc:
+            return Answer("over", str(exc))
+        except Exception as exc:
+            return Answer("refused", str(exc))
+
+    def _do(self, question: Question) -> bool:
+        actions = self._actions
+        match question:
+            case Emit():
+                actions.emit(question.name, _plain(question.data))
+            case OpenWindow():
+                window = Window(question.label, question.target)
+                actions.open_window(window, question.label, question.target)
+                self._windows[question.number] = window
+            case CloseWindow():
+                self._close_window(question)
+            case BeginWait():
+                actions.begin_wait(question.reason)
+            case EndWait():
+                actions.end_wait(question.reason)
+            case ReportCleanup():
+                actions.report_cleanup(question.status, question.detail)
+            case AskDraining():
+                return self._record.core.closed
+        return True
+
+    def _close_window(self, told: CloseWindow) -> None:
+        window = self._windows.pop(told.number)
+        if told.said == "happened":
+            window.happened()
+        elif told.said == "nothing-happened":
+            window.nothing_happened()
+        self._actions.close_window(window, _LEFT if told.by_exception else None)
+
+    # -- the end
+
+    def value(self) -> object:
+        """What the body returned, or the value of its chunks. Raises what it raised, or what became of its worker."""
+        match self.end:
+            case None:
+                raise self._worker_lost()
+            case Raised():
+                raise made_again(self.end.failures if self.entered else _not_ready(self.end.failures))
+            case Unsendable():
+                self._record.returned = self.end.returned
+                raise UnencodableResult(
+                    (), self.end.type_name, f"it cannot leave its worker process: {self.end.reason}"
+                )
+            case Returned():
+                if self._sink is not None:
+                    return reduced(self._record, self._plan)
+                return self._crossing.read_value(self.end.value)
+
+    def _worker_lost(self) -> ToolFailure:
+        entered = "" if self.entered else ", before the tool began"
+        effect: Effect | None = None if self.entered else "none"
+        return ToolFailure(f"the worker process {self._fate()}{entered}", code="WORKER_LOST", effect=effect)
+
+    def _fate(self) -> str:
+        worker = self._worker
+        if worker.failure is not None:
+            return f"could not be started ({worker.failure})"
+        if self._lost:
+            return f"{self._lost} and was killed"
+        status = worker.how_it_ended
+        if status is None:
+            return "could not be killed"
+        if status == LOST_CHANNEL:
+            return "lost its channel to the host: a tool may not close descriptors that are not its own"
+        return f"was killed by {_signal_name(-status)}" if status < 0 else f"exited with status {status}"
+
+
+_LEFT: Final = Exception("the block of the window was left by an exception")
+
+
+async def _cancel_after(latch: Latch, scope: trio.CancelScope) -> None:
+    await latch.wait()
+    scope.cancel("the worker has exited")
+
+
+def _not_ready(failures: list[Failure]) -> list[Failure]:
+    """What went wrong before the function was entered, with the traceback: it is about modules, not arguments."""
+    return [
+        msgspec.structs.replace(
+            failure, text=f"{failure.text}; the tool could not be made ready in its worker process\n{failure.traceback}"
+        )
+        for failure in failures
+    ]
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

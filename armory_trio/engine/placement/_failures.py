@@ -1,0 +1,130 @@
+"""Exceptions on their way from a worker to its host: described there, made again here."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Final, Literal, cast
+
+import msgspec
+import trio
+
+from ...definitions import ToolFailure
+from ...errors import ExecutionAborted, ExecutionOver
+from .._concurrency import leaves
+from ._frames import Declared, Failure, packed_value
+
+_LONGEST: Final = 20_000
+"""Characters of a text that cross: more than anybody reads, and little enough for any message."""
+
+_MOST: Final = 16
+"""Members of a group that cross."""
+
+_DETAILS: Final = 2**18
+"""Bytes that the details of a `ToolFailure` may have."""
+
+_Kind = Literal["plain", "timeout", "connection", "aborted", "over", "declared"]
+_KINDS: Final[tuple[tuple[_Kind, tuple[type[BaseException], ...]], ...]] = (
+    ("aborted", (ExecutionAborted,)),
+    ("over", (ExecutionOver,)),
+    ("connection", (ConnectionError, trio.BrokenResourceError)),
+    ("timeout", (TimeoutError, trio.TooSlowError)),
+)
+
+
+class RemoteError(Exception):
+    """An exception of a body in a worker process. Its class is called as the original's; its note is the traceback."""
+
+
+_BASES: Final[Mapping[str, type[Exception]]] = {"timeout": TimeoutError, "connection": ConnectionError}
+"""What a remote exception is as well, so that it is classified as the original would be."""
+
+
+# -- in the worker
+
+
+def described(exc: BaseException) -> list[Failure]:
+    """*exc* in words, or the members of a group. Never raises."""
+    found = [leaf for leaf in leaves(exc) if not isinstance(leaf, trio.Cancelled)] or [exc]
+    return [_described(leaf) for leaf in found[:_MOST]]
+
+
+def _described(exc: BaseException) -> Failure:
+    name, told = type(exc).__name__, _text_of(exc)
+    trace = _traceback_of(exc)
+    if isinstance(exc, ToolFailure):
+        return Failure("declared", _clipped(name), told, trace, _declared(exc))
+    return Failure(_kind_of(exc), _clipped(name), told, trace)
+
+
+def _kind_of(exc: BaseException) -> _Kind:
+    for kind, types in _KINDS:
+        if isinstance(exc, types):
+            return kind
+    return "plain"
+
+
+def _declared(exc: ToolFailure) -> Declared:
+    try:
+        details = packed_value(None if exc.details is None else dict(exc.details), _DETAILS)
+    except Exception as error:
+        details = packed_value({"undelivered": _clipped(f"the details could not cross: {error}")}, _DETAILS)
+    retryable = exc.retryable if isinstance(exc.retryable, bool) else None
+    return Declared(exc.category, _clipped(str(exc.code)), retryable, exc.effect, details)
+
+
+def _text_of(exc: BaseException) -> str:
+    with suppress(BaseException):  # code of the user's
+        return _clipped(str(exc))
+    return ""
+
+
+def _traceback_of(exc: BaseException) -> str:
+    with suppress(BaseException):  # it asks the exception for its text, too
+        return _clipped("".join(traceback.format_exception(exc)))
+    return ""
+
+
+def _clipped(text: str) -> str:
+    """*text* as every encoding can write it, its middle left out when it is long."""
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]}\n... {len(text) - _LONGEST} characters ...\n{text[-_LONGEST // 2 :]}"
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+# -- in the host
+
+
+def made_again(failures: list[Failure]) -> Exception:
+    """The exception that *failures* describe, as the engine would have met it in its own process."""
+    again = [_made_again(failure) for failure in failures]
+    return again[0] if len(again) == 1 else ExceptionGroup("several errors in a worker process", again)
+
+
+def _made_again(failure: Failure) -> Exception:
+    exc = _of_kind(failure)
+    if failure.traceback:
+        exc.add_note(f"In the worker process:\n{failure.traceback}")
+    return exc
+
+
+def _of_kind(failure: Failure) -> Exception:
+    declared = failure.declared
+    if declared is not None:
+        return ToolFailure(
+            failure.text,
+            category=declared.category,
+            code=declared.code,
+            retryable=declared.retryable,
+            effect=declared.effect,
+            details=cast("dict[str, object] | None", msgspec.msgpack.decode(declared.details)),
+        )
+    if failure.kind == "aborted":
+        return ExecutionAborted(failure.text)
+    if failure.kind == "over":
+        return ExecutionOver(failure.text)
+    base = _BASES.get(failure.kind)
+    bases: tuple[type[Exception], ...] = (RemoteError,) if base is None else (RemoteError, base)
+    again: Exception = type(failure.name, bases, {"__module__": __name__})(failure.text)
+    return again
