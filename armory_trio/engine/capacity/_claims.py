@@ -61,6 +61,11 @@ class Claim:
         "uses",
     )
 
+    place: Line | Place | None
+    borrowed: dict[str, Claim] | None
+    lent: dict[str, Claim] | None
+    kin: Kin | None
+
     def __init__(
         self,
         *,
@@ -79,11 +84,8 @@ class Claim:
         self.parent = parent
         self.label = label
         self.standing = IDLE
-        self.place: Line | Place | None = None
-        self.borrowed: dict[str, Claim] | None = None
-        self.lent: dict[str, Claim] | None = None
-        self.kin: Kin | None = None
         self.urgent = False
+        self.place = self.borrowed = self.lent = self.kin = None
 
     def __repr__(self) -> str:
         return f"<Claim {self.name} {self.standing.value}>"

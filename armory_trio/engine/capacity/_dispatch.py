@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from ...errors import InternalError
 from ._agenda import Agenda
 from ._claims import HELD, IDLE, PARKED, QUEUED, Claim, Limit, Limits, Line, Owner, Place
-from ._loans import hand_back, lend, lender_for
+from ._loans import NO_LOANS, hand_back, lend, lender_for
 from ._reservations import Reservations
 from ._resources import Resource
 from ._waitgraph import Node, WaitGraph, claim_of, last_of_each_kind, node_of
@@ -58,49 +58,46 @@ class Dispatcher:
             resource = self.resources[name] = Resource(name)
         return resource
 
-    def _line_of(self, claim: Claim) -> Line | None:
-        owner = self.owners.get(claim.owner)
-        return None if owner is None else owner.lines.get((claim.parent, claim.needs))
-
     # -- starting
 
     def start_now(self, claim: Claim) -> bool:
         """Start the newcomer *claim* if it need not wait for anything or anybody."""
         if claim.uses and self._blocking(claim) is not None:
             return False
-        line = self._line_of(claim)
+        owner = self.owners.get(claim.owner)
+        line = None if owner is None else owner.lines.get((claim.parent, claim.needs))
         if line is not None and line.head.order < claim.order:
             return False
-        plan = self._plan(claim, line)
-        if isinstance(plan, Limit):
+        loans = self._plan(claim, line)
+        if isinstance(loans, Limit):
             return False
-        self._take(claim, plan)
+        self._take(claim, loans)
         for name, _ in claim.uses:
             if self.resources[name].is_late(claim):
                 self._demote(self.resources[name])
         return True
 
-    def _plan(self, claim: Claim, line: Line | None) -> list[Claim | None] | Limit:
-        """Whence each need of *claim* comes: an ancestor that lends, or None for a slot of its own.
+    def _plan(self, claim: Claim, line: Line | None) -> dict[str, Claim] | Limit:
+        """Which needs of *claim* an ancestor lends; it gets a slot of its own of all others.
 
         Returns the limit in the way when there is one.
         """
-        plan: list[Claim | None] = []
+        loans = NO_LOANS
+        by_name = self.limits.by_name
         for name in claim.needs:
-            limit = self.limits.find(name)
-            lender = None if claim.parent is None else lender_for(claim, limit, line)
-            if lender is None and limit.spare(line) < 1:
+            limit = by_name.get(name) or self.limits.find(name)
+            if claim.parent is not None and (lender := lender_for(claim, limit, line)) is not None:
+                loans = {**loans, name: lender}
+            elif len(limit.owners) >= limit.size or (limit.reserver is not None and limit.spare(line) < 1):
                 return limit
-            plan.append(lender)
-        return plan
+        return loans
 
-    def _take(self, claim: Claim, plan: list[Claim | None]) -> None:
-        took = dict(zip(claim.needs, plan, strict=True))
-        for name, lender in took.items():
-            if lender is None:
-                self.limits.find(name).owners[claim] = None
+    def _take(self, claim: Claim, loans: dict[str, Claim]) -> None:
+        for name in claim.needs:
+            if name in loans:
+                lend(loans[name], name, claim)
             else:
-                lend(lender, name, claim)
+                self.limits.by_name[name].owners[claim] = None
         claim.standing = HELD
         urgent, claim.urgent = claim.urgent, False
         for name, write in claim.uses:
@@ -110,18 +107,19 @@ class Dispatcher:
             if urgent or resource.urgent:
                 self._demote(resource)
         if self.owners:
-            self._have_turn(claim, took)
+            self._have_turn(claim, loans)
 
-    def _have_turn(self, claim: Claim, took: Mapping[str, Claim | None]) -> None:
+    def _have_turn(self, claim: Claim, loans: Mapping[str, Claim]) -> None:
         """*claim* started: its owner had a turn if that cost a slot, and claims that were admitted earlier are passed."""
         owner = self.owners.get(claim.owner)
         if owner is None:
             return
-        if None in took.values():
+        if len(loans) < len(claim.needs):
             self._turn += 1
             owner.turn = self._turn
-        passed = [line for line in owner.lines.values() if line is not claim.place]
-        self._reserved(self._reservations.count_overtaking(claim.order, took, passed))
+        if len(owner.lines) > 1 or claim.place is None:
+            passed = [line for line in owner.lines.values() if line is not claim.place]
+            self._reserved(self._reservations.count_overtaking(claim, loans, passed))
 
     # -- waiting
 
@@ -315,17 +313,17 @@ class Dispatcher:
 
     def _try(self, line: Line, started: list[Claim]) -> None:
         head = line.head
-        plan = self._plan(head, line)
+        loans = self._plan(head, line)
         self._ticket += 1
         line.ticket = self._ticket
-        if isinstance(plan, Limit):
-            if line.parked_at is not None and line.parked_at is not plan:
+        if isinstance(loans, Limit):
+            if line.parked_at is not None and line.parked_at is not loans:
                 line.missed += 1
-            plan.park(line, self._lines)
+            loans.park(line, self._lines)
             self._reserved(self._reservations.watch(line))
             return
         line.parked_at = None
-        self._take(head, plan)
+        self._take(head, loans)
         self.waiting -= 1
         started.append(head)
         self._leave_line(head, line)
@@ -334,9 +332,9 @@ class Dispatcher:
 
     def _rest(self, line: Line) -> None:
         """Its head has just gone: park the line if the next one clearly cannot, or let it take its turn."""
-        plan = self._plan(line.head, line)
-        if isinstance(plan, Limit):
-            plan.park(line, self._lines)
+        found = self._plan(line.head, line)
+        if isinstance(found, Limit):
+            found.park(line, self._lines)
         else:
             self._agenda.wake(line)
 
@@ -349,9 +347,12 @@ class Dispatcher:
             del self._urgent[line]
             self._changed = True
         self._unreserve(line)
-        self._reserved(self._reservations.watch(line))
+        if line.overtakers:
+            self._reserved(self._reservations.watch(line))
 
     def _unreserve(self, line: Line) -> None:
+        if line not in self._reservations.starving:
+            return
         freed, reserved = self._reservations.drop(line)
         for limit in freed:
             self.free(limit)

@@ -19,6 +19,7 @@ import msgspec
 from ...errors import TransitionError
 from ._claims import HELD, IDLE, Claim, Limit, Line
 from ._dispatch import Dispatcher
+from ._foresight import would_wait
 from ._reservations import PATIENCE
 from ._resources import Resource
 from ._waitgraph import CycleEdge, WaitGraph, node_of, surely_goes
@@ -167,6 +168,17 @@ class Planner:
             return Granted(others)
         return Waiting(others) if others else _WAITING
 
+    def would_wait(self, claims: Sequence[Claim]) -> int:
+        """How many of *claims* would wait if they were requested now, one after the other. Nothing is requested.
+
+        They are top-level ones of one owner, admitted after all that wait. If one of them lets a claim that it
+        overtakes lose patience, which reserves slots, those behind it may wait, too: these are not counted.
+
+        Raises:
+            LookupError: One needs a limit that was never set.
+        """
+        return would_wait(self._dispatcher, claims)
+
     def _start_plainly(self, claim: Claim) -> bool:
         """The way of nearly all calls: top-level, nothing read or written, every slot free, nobody passed by."""
         limits = self._limits
@@ -220,9 +232,11 @@ class Planner:
             for name in claim.needs:
                 limit = limits[name]
                 del limit.owners[claim]
-                if limit.parked or limit.reserver is not None or not limit.lasting:
+                if limit.parked or limit.reserver is not None:
                     dispatcher.free(limit)
                     quiet = False
+                elif not (limit.lasting or limit.owners):
+                    del limits[name]
         if claim.uses:
             dispatcher.let_go(claim)
             quiet = False

@@ -22,15 +22,15 @@ class Reservations:
         patience: How often a claim may be overtaken.
     """
 
-    __slots__ = ("_limits", "_patience", "_starving")
+    __slots__ = ("_limits", "_patience", "starving")
 
     def __init__(self, limits: Limits, *, patience: int) -> None:
         self._limits = limits
         self._patience = patience
-        self._starving: dict[Line, None] = {}
+        self.starving: dict[Line, None] = {}
 
-    def count_overtaking(self, order: int, took: Mapping[str, Claim | None], lines: Iterable[Line]) -> list[Line]:
-        """Count that a claim of this *order* started with a slot of each limit in *took*: its own, or that of a lender.
+    def count_overtaking(self, claim: Claim, loans: Mapping[str, Claim], lines: Iterable[Line]) -> list[Line]:
+        """Count that *claim* started with a slot of all that it needs: that of a lender in *loans*, or its own.
 
         Those in *lines* that could have used one of these and were admitted before it have been overtaken.
 
@@ -39,18 +39,18 @@ class Reservations:
         """
         reserved: list[Line] = []
         for line in lines:
-            if line.head.order < order and _could_use(line, took):
-                line.note_overtaker(order, self._patience)
+            if line.head.order < claim.order and _could_use(line, claim, loans):
+                line.note_overtaker(claim.order, self._patience)
                 reserved += self.watch(line)
         return reserved
 
     def watch(self, line: Line) -> list[Line]:
         """See whether the head of *line* has lost patience, and answer which lines have reserved something now."""
-        if line in self._starving or max(line.missed, len(line.overtakers)) < self._patience:
+        if line in self.starving or max(line.missed, len(line.overtakers)) < self._patience:
             return []
         if line.times_overtaken() < self._patience:
             return []
-        self._starving[line] = None
+        self.starving[line] = None
         return self._reserve()
 
     def drop(self, line: Line) -> tuple[list[Limit], list[Line]]:
@@ -59,9 +59,9 @@ class Reservations:
         Returns:
             The limits that others may have again, and the lines that have reserved something now.
         """
-        if line not in self._starving:
+        if line not in self.starving:
             return [], []
-        del self._starving[line]
+        del self.starving[line]
         freed = [limit for limit in map(self._limits.find, line.needs) if limit.reserver is line]
         for limit in freed:
             limit.reserver = None
@@ -70,7 +70,7 @@ class Reservations:
     def _reserve(self) -> list[Line]:
         reserved: list[Line] = []
         wanted: set[str] = set()
-        for line in self._starving:
+        for line in self.starving:
             if wanted.isdisjoint(line.needs):
                 limits = list(map(self._limits.find, line.needs))
                 if any(limit.reserver is not line for limit in limits):
@@ -81,10 +81,10 @@ class Reservations:
         return reserved
 
 
-def _could_use(line: Line, took: Mapping[str, Claim | None]) -> bool:
+def _could_use(line: Line, claim: Claim, loans: Mapping[str, Claim]) -> bool:
     for name in line.needs:
-        if name in took:
-            lender = took[name]
+        if name in claim.needs:
+            lender = loans.get(name)
             if lender is None or line.head.is_below(lender):
                 return True
     return False
