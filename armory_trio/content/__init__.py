@@ -8,4 +8,5 @@ from ._codec import encode_content as encode_content
 from ._codec import encode_json as encode_json
 from ._unencodable import UnencodableResult as UnencodableResult
 from ._wording import words_for as words_for
+from ._wording import words_for_error as words_for_error
 from ._writer import MAX_DEPTH as MAX_DEPTH

@@ -12,7 +12,7 @@ from typing import Final, Literal, cast
 
 from ..definitions import Effect, RequiredAction, ToolError, ToolResult
 
-__all__ = ("NO_OUTPUT", "words_for")
+__all__ = ("NO_OUTPUT", "words_for", "words_for_error")
 
 NO_OUTPUT: Final = "The tool ran and returned nothing."
 """Stands where a result has no text; providers refuse empty content."""
@@ -120,18 +120,29 @@ def words_for(result: ToolResult[object]) -> str:
         case "action_required":
             return _paused(result, result.action)
         case "error":
-            return _failed(result, result.error or ToolError("internal", "INTERNAL_ERROR", ""))
+            error = result.error or ToolError("internal", "INTERNAL_ERROR", "")
+            ran = result.attempts > 0
+            return words_for_error(result.tool_name, error, result.effect, ran=ran, chunks=len(result.chunks))
 
 
-def _failed(result: ToolResult[object], error: ToolError) -> str:
-    ran = _ran(result)
-    reasons = _NOT_RUN if ran == "not-run" else _RAN
+def words_for_error(tool_name: str, error: ToolError, effect: Effect, *, ran: bool, chunks: int = 0) -> str:
+    """What to tell the model about a call that ended with *error*; never empty.
+
+    Args:
+        tool_name: Empty when it is not known.
+        error: How it ended.
+        effect: What the world may have seen.
+        ran: Whether the body was entered.
+        chunks: How many pieces a stream had yielded.
+    """
+    subject = _subject(tool_name)
+    reasons = _RAN if ran else _NOT_RUN
     why = reasons.get(error.code) or reasons[error.category]
-    head = f"{_subject(result)} did not run: {why}" if ran == "not-run" else f"{_subject(result)} {why}"
+    head = f"{subject} {why}" if ran else f"{subject} did not run: {why}"
     lines = [f"{head} ({error.code}).", *_reasons(error)]
-    if result.chunks:
-        lines.append(f"It had produced {len(result.chunks)} pieces of output before.")
-    lines.append(_consequences(ran, result.effect, error))
+    if chunks:
+        lines.append(f"It had produced {chunks} pieces of output before.")
+    lines.append(_consequences("ran" if ran else "not-run", effect, error))
     return "\n".join(line for line in lines if line)
 
 
@@ -152,7 +163,7 @@ def _paused(result: ToolResult[object], action: RequiredAction | None) -> str:
     head = "has stopped on its way" if ran == "ran" else head
     message = action.message.strip() if action is not None else ""
     return "\n".join(
-        line for line in (f"{_subject(result)} {head}: {why}.", message, _PAUSED[ran, result.effect]) if line
+        line for line in (f"{_subject(result.tool_name)} {head}: {why}.", message, _PAUSED[ran, result.effect]) if line
     )
 
 
@@ -170,8 +181,8 @@ def _ran(result: ToolResult[object]) -> Ran:
     return "ran" if result.attempts > 0 else "not-run"
 
 
-def _subject(result: ToolResult[object]) -> str:
-    return f"The tool {result.tool_name!r}" if result.tool_name else "The call"
+def _subject(tool_name: str) -> str:
+    return f"The tool {tool_name!r}" if tool_name else "The call"
 
 
 def _reasons(error: ToolError) -> list[str]:

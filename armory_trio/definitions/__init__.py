@@ -59,6 +59,7 @@ from ._effects import TargetMapping as TargetMapping
 from ._effects import Tier as Tier
 from ._effects import classify as classify
 from ._identity import ToolId as ToolId
+from ._importable import importable_name as importable_name
 from ._making import ToolDecorator as ToolDecorator
 from ._making import define_tool as define_tool
 from ._making import tool as tool
@@ -69,6 +70,7 @@ from ._options import Names as Names
 from ._options import Placement as Placement
 from ._options import Reducer as Reducer
 from ._options import ToolOptions as ToolOptions
+from ._process import Process as Process
 from ._tool import Tool as Tool
 from ._tool import is_tool as is_tool
 from ._values import ElicitAccepted as ElicitAccepted

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Final, Generic, Literal, TypeVar
 
@@ -11,6 +9,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from ..errors import ArmoryError
+from ._minting import IDS
 
 R = TypeVar("R", covariant=True)
 
@@ -44,9 +43,6 @@ DEFAULT_CODES: Final[Mapping[Category, str]] = {
     "internal": "INTERNAL_ERROR",
 }
 """The code of a `ToolFailure` that names only its category."""
-
-_PREFIX: Final = secrets.token_hex(4)
-_NUMBERS: Final = itertools.count(1)
 
 
 class CallDefect(msgspec.Struct, frozen=True):
@@ -83,7 +79,7 @@ class ToolCall(msgspec.Struct, frozen=True):
         if not (isinstance(self.name, str) and isinstance(self.id, str)):  # type: ignore[redundant-expr]  # pyright: ignore[reportUnnecessaryIsInstance]  # a Struct takes anything
             raise TypeError(f"ToolCall(name={self.name!r}, id={self.id!r}): both are strings")
         if not self.id:
-            force_setattr(self, "id", f"call-{_PREFIX}-{next(_NUMBERS)}")
+            force_setattr(self, "id", f"call-{IDS.prefix}-{next(IDS.numbers)}")
 
 
 class TextContent(msgspec.Struct, frozen=True, tag="text"):

@@ -17,7 +17,7 @@ from json.encoder import encode_basestring
 from types import MappingProxyType
 from typing import Final, Literal, cast
 
-import attrs
+import msgspec
 
 from ._json_values import MAX_DEPTH, JsonCode, Refusal, Step, Trail, plain_members, plain_value, sorted_keys
 from ._strict_json import DEFAULT_LIMITS, JsonLimits, parse_json
@@ -132,8 +132,7 @@ def thaw_json(value: object) -> object:
 # --- going through a value
 
 
-@attrs.frozen
-class _Rules:
+class _Rules(msgspec.Struct, frozen=True):
     """How one mode writes scalars, by exact type; strings once more, for keys; and whether it refuses subclasses."""
 
     scalars: dict[type, Callable[[object], str]]

@@ -6,7 +6,6 @@ person who reads the error sees which tool and which of its declarations was wro
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
@@ -44,6 +43,8 @@ def near(word: str, words: Iterable[str], count: int = 3) -> tuple[str, ...]:
     folded: dict[str, list[str]] = {}
     for candidate in words:
         folded.setdefault(_folded(candidate), []).append(candidate)
+    import difflib  # noqa: PLC0415  # only a misspelling pays for it
+
     close = difflib.get_close_matches(_folded(word), folded, n=count, cutoff=0.6)
     return tuple(candidate for key in close for candidate in folded[key])[:count]
 

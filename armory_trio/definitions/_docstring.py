@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
-from attrs import frozen
+import msgspec
 
 _PARAMETERS: Final = frozenset(
     (
@@ -49,8 +49,7 @@ Entry = tuple[Sequence[str], str]
 """The parameters that share a text, and the text."""
 
 
-@frozen
-class DocText:
+class DocText(msgspec.Struct, frozen=True):
     """A docstring, taken apart.
 
     Args:

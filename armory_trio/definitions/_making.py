@@ -14,6 +14,7 @@ from ._docstring import read_docstring
 from ._effects import parse_effect
 from ._functions import awaiting, docstring_of, kind_of, name_of, positional_names, require_callable, surrounding_names
 from ._identity import ToolId
+from ._importable import require_importable
 from ._options import Declarations, Kind, options_for, refuse_unknown
 from ._tool import Tool
 from .contracts import (
@@ -255,12 +256,15 @@ def _build(function: object, declared: Declarations, reducer: object, input_: ob
         contract = _contract(subject, run, declared, input_)
         context = _context_parameter(subject, run, kind)
     options: Mapping[str, object] = {**declared} if reducer is _NOTHING else {**declared, "reducer": reducer}
+    how = options_for(subject, kind, options)
+    if how.process is not None:
+        require_importable(subject, written)
     return Tool(
         definition=_definition(subject, identity, written, contract, declared),
         contract=contract,
         function=written,
         kind=kind,
-        options=options_for(subject, kind, options),
+        options=how,
         invoke=contract.caller(run, context),
         wants_context=context is not None,
         positional=None if input_ is not None else positional_names(run, contract.context_parameter),

@@ -8,12 +8,13 @@ from typing import Final, Literal, TypedDict, get_args
 import attrs
 
 from ..errors import DefinitionError
-from ._checks import count, named, names, near, one_of, seconds, shown
+from ._checks import count, instance, named, names, near, one_of, seconds, shown
 from ._definition import Lifecycle
 from ._effects import EffectSpec, Risk, Semantics
+from ._process import Process
 
 Kind = Literal["async", "def", "async-generator", "generator"]
-Placement = Literal["task", "thread"]
+Placement = Literal["task", "thread", "process"]
 Names = Iterable[str] | Callable[[Mapping[str, object]], Iterable[str]]
 """Names, or a function that answers them for the validated arguments of one call."""
 
@@ -55,7 +56,7 @@ class Declarations(TypedDict, total=False):
     groups: Iterable[str]
     reads: Names
     writes: Names
-    placement: Placement
+    placement: Placement | Process
     availability: Availability
     buffer: int
 
@@ -104,7 +105,9 @@ class ToolOptions:
         groups: Limits that it shares with other tools, by their name in the supervisor's ``Limits``.
         reads: What it looks at, within its owner: calls that write one of these wait for it.
         writes: What it changes, within its owner: calls that read or write one of these wait for it.
-        placement: ``task`` runs it in the execution's own task, ``thread`` in a worker thread.
+        placement: ``task`` runs it in the execution's own task, ``thread`` in a worker thread, ``process`` in a worker
+            process.
+        process: What else was declared of its worker process; None when it runs in none.
         availability: Says from the toolbox's context whether it can be used here. One that raises says no.
         reducer: Makes the value of a generator tool out of its chunks; without one the value is their list.
         buffer: How many chunks a generator tool may be ahead of its reader.
@@ -124,6 +127,7 @@ class ToolOptions:
         default=(), converter=_writes
     )
     placement: Placement = "task"
+    process: Process | None = None
     availability: Availability | None = None
     reducer: Reducer | None = None
     buffer: int = 64
@@ -139,13 +143,23 @@ class ToolOptions:
             count(_SUBJECT, "concurrency", self.concurrency)
         count(_SUBJECT, "buffer", self.buffer)
         one_of(_SUBJECT, "placement", self.placement, get_args(Placement))
+        instance(_SUBJECT, "process", self.process, Process)
         for field in ("availability", "reducer"):
             value: object = getattr(self, field)
             if value is not None and not callable(value):
                 raise DefinitionError(_SUBJECT, field, f"must be a function, not {shown(value)}")
 
 
-OPTION_NAMES: Final = tuple(attribute.name for attribute in attrs.fields(ToolOptions))
+OPTION_NAMES: Final = tuple(attribute.name for attribute in attrs.fields(ToolOptions) if attribute.name != "process")
+
+
+def _place(given: dict[str, object], usual: Placement) -> None:
+    """Take ``placement=Process(...)`` apart into the word and what was said with it."""
+    placement = given.setdefault("placement", usual)
+    if isinstance(placement, Process):
+        given.update(placement="process", process=placement)
+    elif isinstance(placement, str) and placement == "process":
+        given["process"] = Process()
 
 
 def options_for(subject: str, kind: Kind, declared: Mapping[str, object]) -> ToolOptions:
@@ -156,7 +170,7 @@ def options_for(subject: str, kind: Kind, declared: Mapping[str, object]) -> Too
     """
     blocking = kind in ("def", "generator")
     given = {field: declared[field] for field in OPTION_NAMES if field in declared}
-    given.setdefault("placement", "thread" if blocking else "task")
+    _place(given, "thread" if blocking else "task")
     with named(subject):
         options = ToolOptions(**given)  # type: ignore[arg-type]  # the class checks each of them
         if options.placement == "thread" and not blocking:

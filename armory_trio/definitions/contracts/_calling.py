@@ -6,14 +6,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from attrs import frozen
+import msgspec
 
 from .._arguments import Invoker
 from .._functions import signature_of
 
 
-@frozen
-class Slot:
+class Slot(msgspec.Struct, frozen=True):
     """One parameter, in the order of the signature. ``field`` is where its value is; None for the context."""
 
     name: str
@@ -50,8 +49,7 @@ def single_caller(function: Callable[..., object], context_parameter: str | None
     return function
 
 
-@frozen(eq=False)
-class _WithoutContext:
+class _WithoutContext(msgspec.Struct, frozen=True, eq=False):
     function: Callable[..., object]
 
     def __call__(self, arguments: object, _context: object, /) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Protocol
 
-from attrs import frozen
+import msgspec
 
 from .._arguments import ArgumentIssue
 from ._markers import convert, plain_json
@@ -24,8 +24,7 @@ class StructureConverter(Protocol):
         ...
 
 
-@frozen(eq=False)
-class ConverterDecoder:
+class ConverterDecoder(msgspec.Struct, frozen=True, eq=False):
     """Checks the value, then has it built. ``check`` is the msgspec type that the value must fit."""
 
     kind: type[object]

@@ -11,7 +11,6 @@ from decimal import Context, Decimal, InvalidOperation
 from typing import Annotated, Final, cast
 
 import msgspec
-from attrs import evolve, frozen
 
 from .._checks import shown
 
@@ -56,8 +55,7 @@ class UnknownConstraint(ValueError):
     """A constraint that we would have to ignore. The text says what to do instead."""
 
 
-@frozen
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """The constraints and the texts of one annotation. None means that nothing was said."""
 
     ge: object = None
@@ -106,7 +104,7 @@ class Limits:
         """These limits under those of the annotations around them: what is said outside stands."""
         said = {name: getattr(outer, name) for name in Limits.__annotations__}
         stands = {name: value for name, value in said.items() if value not in (None, {})}
-        return evolve(self, **{**stands, "extra": {**self.extra, **outer.extra}})
+        return msgspec.structs.replace(self, **{**stands, "extra": {**self.extra, **outer.extra}})
 
     def texts(self) -> dict[str, object]:
         """What goes into a schema beside the constraints."""
@@ -125,8 +123,7 @@ class Limits:
         return found
 
 
-@frozen
-class _Comparison:
+class _Comparison(msgspec.Struct, frozen=True):
     compare: Compare
     sign: str
     limit: object
@@ -139,8 +136,7 @@ class _Comparison:
         )
 
 
-@frozen
-class _Multiple:
+class _Multiple(msgspec.Struct, frozen=True):
     of: object
 
     def __call__(self, value: object) -> str | None:
@@ -201,7 +197,7 @@ def read(metadata: Iterable[object], limits: Limits | None = None) -> Limits:
 
 def _with(limits: Limits, item: object) -> Limits:
     if isinstance(item, str):
-        return evolve(limits, description=item)
+        return msgspec.structs.replace(limits, description=item)
     if isinstance(item, msgspec.Meta):
         return _with_meta(limits, item)
     kind = type(item)
@@ -212,9 +208,9 @@ def _with(limits: Limits, item: object) -> Limits:
         return _with_pydantic(limits, item)
     documentation = getattr(item, "documentation", None)
     if isinstance(documentation, str):
-        return evolve(limits, description=documentation)
+        return msgspec.structs.replace(limits, description=documentation)
     description = getattr(item, "description", None)
-    return evolve(limits, description=description) if isinstance(description, str) else limits
+    return msgspec.structs.replace(limits, description=description) if isinstance(description, str) else limits
 
 
 def _with_meta(limits: Limits, meta: msgspec.Meta) -> Limits:
@@ -229,7 +225,7 @@ def _with_meta(limits: Limits, meta: msgspec.Meta) -> Limits:
     unenforced = [word for word in extra if word in _ENFORCED]
     if unenforced:
         raise UnknownConstraint(f"{unenforced[0]} in extra_json_schema would only be shown, and not be enforced")
-    return evolve(limits, extra=extra, **said)  # type: ignore[arg-type]  # each field takes what msgspec keeps in its own
+    return msgspec.structs.replace(limits, extra=extra, **said)
 
 
 def _with_pydantic(limits: Limits, item: object) -> Limits:
@@ -237,10 +233,10 @@ def _with_pydantic(limits: Limits, item: object) -> Limits:
     if type(item).__name__ == "FieldInfo":
         limits = read(cast("Iterable[object]", getattr(item, "metadata", ())), limits)
         description = getattr(item, "description", None)
-        return evolve(limits, description=description) if isinstance(description, str) else limits
+        return msgspec.structs.replace(limits, description=description) if isinstance(description, str) else limits
     said = {name: value for name, value in vars(item).items() if value is not None} if hasattr(item, "__dict__") else {}
     if set(said) == {"pattern"}:
-        return evolve(limits, pattern=str(said["pattern"]))
+        return msgspec.structs.replace(limits, pattern=str(said["pattern"]))
     if set(said) == {"strict"}:
         return limits
     raise UnknownConstraint(f"pydantic's {type(item).__name__} works only in a pydantic model; put the value into one")
@@ -252,11 +248,11 @@ def _with_annotated(limits: Limits, item: object) -> Limits:
         return read(cast("Iterable[object]", item), limits)
     attribute = {"MultipleOf": "multiple_of", "MinLen": "min_length", "MaxLen": "max_length"}.get(name, name.lower())
     if attribute in (*NUMERIC, *_SIZES):
-        return evolve(limits, **{attribute: _plain_number(getattr(item, attribute))})  # type: ignore[arg-type]  # a limit of numbers or lengths, which may be any object
+        return msgspec.structs.replace(limits, **{attribute: _plain_number(getattr(item, attribute))})
     if name == "DocInfo":
-        return evolve(limits, description=str(getattr(item, "documentation", "")))
+        return msgspec.structs.replace(limits, description=str(getattr(item, "documentation", "")))
     if name == "Timezone":
-        return evolve(limits, tz=getattr(item, "tz", None) is not None)
+        return msgspec.structs.replace(limits, tz=getattr(item, "tz", None) is not None)
     if name == "Unit" or getattr(item, "func", None) is math.isfinite:  # the one says nothing, the other is always so
         return limits
     raise UnknownConstraint(f"{name} can't be said in JSON Schema; check it in the tool, or in a class of your own")

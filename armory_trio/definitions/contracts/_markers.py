@@ -14,7 +14,6 @@ from decimal import Decimal
 from typing import ClassVar, Final, Protocol, cast
 
 import msgspec
-from attrs import define, frozen
 
 from ...errors import JsonError
 from .._arguments import ArgumentIssue, path_text
@@ -91,16 +90,14 @@ def plain_json(value: object) -> object:
         raise Refused([ArgumentIssue(path_text(error.path), "not-json", error.detail)]) from None
 
 
-@frozen
-class JsonDecoder:
+class JsonDecoder(msgspec.Struct, frozen=True):
     """Any JSON value: a copy of its own for the tool."""
 
     def decode(self, value: object) -> object:
         return value if type(value) in (str, bool, int) or value is None else plain_json(value)
 
 
-@frozen
-class DecimalDecoder:
+class DecimalDecoder(msgspec.Struct, frozen=True):
     """A decimal number, as a JSON number or as digits in a string."""
 
     def decode(self, value: object) -> object:
@@ -120,8 +117,7 @@ class DecimalDecoder:
         return number
 
 
-@frozen(eq=False)
-class TypeDecoder:
+class TypeDecoder(msgspec.Struct, frozen=True, eq=False):
     """What msgspec makes of a type of its own."""
 
     kind: object
@@ -130,8 +126,7 @@ class TypeDecoder:
         return convert(value, self.kind)
 
 
-@frozen
-class CallDecoder:
+class CallDecoder(msgspec.Struct, frozen=True):
     """Text that a class understands, such as a path."""
 
     make: type
@@ -144,8 +139,7 @@ class CallDecoder:
         raise ValueError(f"Expected `string`, got `{json_type(value)}`")
 
 
-@frozen(eq=False)
-class ChoiceDecoder:
+class ChoiceDecoder(msgspec.Struct, frozen=True, eq=False):
     """One of a few values: members of an enumeration, or literals. A boolean is no number here."""
 
     choices: Mapping[tuple[bool, object], object]
@@ -166,8 +160,7 @@ class ChoiceDecoder:
             raise ValueError("Invalid enum value") from None
 
 
-@frozen(eq=False)
-class SetDecoder:
+class SetDecoder(msgspec.Struct, frozen=True, eq=False):
     """A set, from an array whose members all differ."""
 
     make: Callable[[Sequence[object]], Sized]
@@ -184,8 +177,7 @@ class SetDecoder:
         return found
 
 
-@frozen(eq=False)
-class UnionDecoder:
+class UnionDecoder(msgspec.Struct, frozen=True, eq=False):
     """A union that msgspec can't tell apart: the first branch that fits, in the order of the declaration."""
 
     branches: Sequence[object]
@@ -200,8 +192,7 @@ class UnionDecoder:
         raise ValueError(f"Expected {self.wanted}, got `{json_type(value)}`")
 
 
-@frozen(eq=False)
-class LimitedDecoder:
+class LimitedDecoder(msgspec.Struct, frozen=True, eq=False):
     """Another decoder, and limits that msgspec can't apply to its type."""
 
     inner: Decoder
@@ -216,8 +207,7 @@ class LimitedDecoder:
         return decoded
 
 
-@define(eq=False)
-class ObjectDecoder:
+class ObjectDecoder(msgspec.Struct, eq=False):
     """An instance of a class with named fields, from a closed object.
 
     The object is first converted to ``shape``, a generated struct with one field per constructor parameter in the order

@@ -51,8 +51,7 @@ class FieldPlan:
     default: object = _NOTHING
 
 
-@attrs.frozen
-class ClassPlan:
+class ClassPlan(msgspec.Struct, frozen=True):
     """How a class is read from JSON. ``array`` says that it is an array there, in the order of its fields."""
 
     make: Callable[..., object]
@@ -218,8 +217,7 @@ def _struct_plan(translator: Translator, kind: object, origin: type[msgspec.Stru
 _TAG: Final = "__tag__"
 
 
-@attrs.frozen
-class _Untagged:
+class _Untagged(msgspec.Struct, frozen=True):
     """Makes a struct from its fields; the tag has done its work when they were read."""
 
     make: Callable[..., object]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
-from attrs import frozen
+import msgspec
 
 from .._arguments import ArgumentIssue, path_text
 from ._compiled import compile_schema
@@ -82,8 +82,7 @@ def _renamed(value: object, names: Mapping[str, str]) -> object:
     return names.get(value, value) if isinstance(value, str) else value
 
 
-@frozen(eq=False)
-class PydanticDecoder:
+class PydanticDecoder(msgspec.Struct, frozen=True, eq=False):
     """Checks the closed schema, then lets pydantic build the model: strictly, reading values as JSON."""
 
     kind: type

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
-from attrs import frozen
+import msgspec
 
 from ...errors import DefinitionError
 from ._compiled import compile_schema
@@ -64,8 +64,7 @@ def text(limits: Limits) -> Scalar:
     return marker("Text", LimitedDecoder(TypeDecoder(sized), [_Pattern.of(limits.pattern)])), schema
 
 
-@frozen(eq=False)
-class _Pattern:
+class _Pattern(msgspec.Struct, frozen=True, eq=False):
     pattern: str
     validator: Validator
 

@@ -15,7 +15,6 @@ from typing import Annotated, Final, NoReturn, Union, cast, get_args, get_origin
 
 import msgspec
 import typing_extensions
-from attrs import define, evolve, field, frozen
 
 from ...errors import DefinitionError
 from ._choices import choice
@@ -60,8 +59,7 @@ _SHOWN_PLACES: Final = 6
 _INTEGER_KEY: Final = "^-?(0|[1-9][0-9]*)$"
 
 
-@frozen
-class Shape:
+class Shape(msgspec.Struct, frozen=True):
     """One type, translated. ``type`` is for msgspec, ``schema`` for the model."""
 
     type: object
@@ -76,8 +74,7 @@ class ObjectReader(typing.Protocol):
         ...
 
 
-@define(eq=False)
-class Translator:
+class Translator(msgspec.Struct, eq=False):
     """Translates the types of one contract. What classes have in common is collected in ``definitions``.
 
     Args:
@@ -90,18 +87,18 @@ class Translator:
 
     subject: str
     objects: ObjectReader
-    names: Mapping[str, object] = field(factory=dict[str, object])
+    names: Mapping[str, object] = msgspec.field(default_factory=dict[str, object])
     hooked: bool = False
-    definitions: dict[str, dict[str, object]] = field(factory=dict[str, dict[str, object]])
-    references: dict[object, Shape] = field(factory=dict[object, Shape])
+    definitions: dict[str, dict[str, object]] = msgspec.field(default_factory=dict[str, dict[str, object]])
+    references: dict[object, Shape] = msgspec.field(default_factory=dict[object, Shape])
     plain_dump: bool = True
     """Whether msgspec's own way of writing values as JSON gives back what the contract takes."""
     needs_hook: bool = False
     """Whether markers or keys that are no text occur, for which msgspec takes twice as long."""
     writes_itself: bool = True
     """Whether `msgspec.to_builtins`, without help, gives the JSON of all values."""
-    _place: list[str] = field(factory=list[str])
-    _aliases: list[object] = field(factory=list[object])
+    _place: list[str] = msgspec.field(default_factory=list[str])
+    _aliases: list[object] = msgspec.field(default_factory=list[object])
     """Those within which the type at hand stands, up to the class around it."""
     _used: set[str] | None = None
     """In a union, the limits that one of its branches could use so far."""
@@ -323,7 +320,7 @@ class Translator:
             return None
         outer, used = self._used, set[str]()
         self._used = used
-        unsaid = evolve(limits, description=None, extra={})
+        unsaid = msgspec.structs.replace(limits, description=None, extra={})
         try:
             shapes = [self.shape(member, unsaid) for member in members_of(kind)]
         finally:
