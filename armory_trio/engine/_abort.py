@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import contextmanager
 from typing import Final, Literal
 
 from ._events import AbortRequested
-from ._execution import RELEASE_AFTER, Record
+from ._execution import Core, Record
 from ._lifecycle import ABORT_REQUESTED, FINAL, QUEUED, Abort, AbortSource
 from ._settlement import abort_error, decide, end, leave_behind
-from ._timers import Kind
+from ._timers import RELEASE_AFTER, Kind
 
 AbortAnswer = Literal["not-started", "requested", "already-requested", "already-ended"]
 """What an abort did to one execution; whether it was honoured stands in its snapshot."""
@@ -85,11 +86,32 @@ def abort_children(record: Record, reason: str) -> None:
         return
     core.stopping = waiting = deque(found)
     try:
-        while waiting:
-            child, why = waiting.popleft()
-            request_abort(child, "parent", why)
+        with all_at_once(core):
+            while waiting:
+                child, why = waiting.popleft()
+                request_abort(child, "parent", why)
     finally:
         core.stopping = None
+
+
+@contextmanager
+def all_at_once(core: Core) -> Generator[None]:
+    """As long as the block lasts, batches that fail fast do not stop their other members, but when it is left.
+
+    So each of several that are stopped together is stopped for the reason that was given for it.
+    """
+    hooks = core.hooks
+    if hooks.tripped is not None:
+        yield
+        return
+    tripped: list[Callable[[], None]] = []
+    hooks.tripped = tripped
+    try:
+        yield
+    finally:
+        hooks.tripped = None
+        for trip in tripped:
+            trip()
 
 
 def _for_children(abort: Abort) -> str:
@@ -109,7 +131,7 @@ def cut(record: Record) -> None:
         record.scope.cancel(abort.reason)
     for question in record.questions or ():
         question.cancel("the tool that asks was stopped")
-    record.core.timers.at(record.core.now() + RELEASE_AFTER, record, "overdue")
+    record.core.timers.look(record.core.now() + RELEASE_AFTER, record)
     # After its own scope: a body that waits for a child is cancelled there, rather than woken by the child's result.
     abort_children(record, _for_children(abort))
 

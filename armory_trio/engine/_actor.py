@@ -18,6 +18,7 @@ from ._concurrency import is_cancelled, leaves
 from ._events import ExecutionStarted
 from ._execution import Core, Record
 from ._lifecycle import FINAL, QUEUED
+from ._options import NO_OPTIONS, Options
 from ._plan import Plan
 from ._settlement import StrayCancelled, cancelled, decide, description_of, end, failed, finish, returned
 from ._tool_context import Door, TaskContext
@@ -57,8 +58,7 @@ class Actor:
         try:
             if record.hook is not None:
                 await _ask_hook(record, record.hook)
-            if record.claim is not None and not record.claim_held and record.state == QUEUED:
-                assert record.turn is not None
+            if record.turn is not None and not record.claim_held and record.state == QUEUED:
                 await record.turn.wait()
             if record.state == QUEUED:
                 if record.core.fallen:
@@ -122,22 +122,28 @@ _NOT_YET_A_VALUE: Final = frozenset[type]((AsyncGeneratorType, GeneratorType, Co
 
 
 def _start(record: Record, plan: Plan) -> None:
-    now = record.core.now()
-    record.started_at = record.last_activity = now
+    core = record.core
+    record.started_at = record.last_activity = now = core.now()
     record.attempts = 1
     record.apply("start")
+    options = record.options
+    if options is not NO_OPTIONS or plan.timed:
+        _limit_time(record, plan, options, now)
+    if core.feed.readers:
+        record.tell(ExecutionStarted, attempt=record.attempts)
+
+
+def _limit_time(record: Record, plan: Plan, options: Options, now: float) -> None:
     timers = record.core.timers
-    timeout = record.options.timeout if record.options.timeout is not None else plan.timeout
+    timeout = plan.timeout if options.timeout is None else options.timeout
     if timeout is not None:
         record.timeout_at = now + timeout
         timers.at(record.timeout_at, record, "timeout")
-    idle = record.options.idle_timeout if record.options.idle_timeout is not None else plan.idle_timeout
+    idle = plan.idle_timeout if options.idle_timeout is None else options.idle_timeout
     if idle is not None:
         record.idle_timeout = idle
         record.idle_at = now + idle
         timers.at(record.idle_at, record, "idle")
-    if record.core.feed.readers:
-        record.tell(ExecutionStarted, attempt=record.attempts)
 
 
 async def _ask_hook(record: Record, hook: Awaitable[object]) -> None:

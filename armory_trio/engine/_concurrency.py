@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Callable, Iterator
+import os
+import subprocess
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import cast
 
@@ -53,15 +55,15 @@ class Latch:
 
     def __init__(self) -> None:
         self.is_set = False
-        self._tasks: list[trio.lowlevel.Task] = []
+        self._tasks: list[trio.lowlevel.Task] | None = None
 
     def set(self) -> None:
         """Let everybody go who waits, and everybody who will."""
-        if not self.is_set:
-            self.is_set = True
-            for task in self._tasks:
+        self.is_set = True
+        tasks, self._tasks = self._tasks, None
+        if tasks is not None:
+            for task in tasks:
                 trio.lowlevel.reschedule(task)
-            self._tasks.clear()
 
     async def wait(self) -> None:
         """Return once it happened. Always a checkpoint; cancelled: nothing has changed."""
@@ -69,10 +71,13 @@ class Latch:
             await trio.lowlevel.checkpoint()
             return
         task = trio.lowlevel.current_task()
-        self._tasks.append(task)
+        tasks = self._tasks
+        if tasks is None:
+            tasks = self._tasks = []
+        tasks.append(task)
 
         def abort(_: object) -> trio.lowlevel.Abort:
-            self._tasks.remove(task)
+            tasks.remove(task)
             return trio.lowlevel.Abort.SUCCEEDED
 
         await trio.lowlevel.wait_task_rescheduled(abort)
@@ -131,6 +136,38 @@ class Alarm:
         with trio.CancelScope(deadline=self.due) as self._scope:
             await trio.sleep_forever()
         self._scope = None
+
+
+async def open_process(command: Sequence[str], *, stdout: int, pass_fds: Sequence[int]) -> trio.Process:
+    """Start a process in a session of its own, with nothing to read. Cancelled: it was not started.
+
+    Args:
+        command: The program and its arguments.
+        stdout: The file descriptor that it writes to.
+        pass_fds: Descriptors that it shares with us, by the same numbers.
+
+    Raises:
+        OSError: It could not be started.
+    """
+    return await trio.lowlevel.open_process(
+        command, stdin=subprocess.DEVNULL, stdout=stdout, start_new_session=True, pass_fds=pass_fds
+    )
+
+
+async def exit_of(process: trio.Process) -> None:
+    """Return once *process* has ended. Where the system allows it is not reaped, so that nobody gets its number.
+
+    Cancelled: nothing has changed.
+    """
+    try:
+        watched = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):
+        await process.wait()
+        return
+    try:
+        await trio.lowlevel.wait_readable(watched)
+    finally:
+        os.close(watched)
 
 
 def leaves(exc: BaseException) -> Iterator[BaseException]:

@@ -11,21 +11,16 @@ from ..definitions import ToolCall, ToolResult
 from ..errors import AdmissionClosed, ExecutionOver
 from ._abort import on_due, request_abort
 from ._actor import Actor, engine_error, running_in
-from ._admission import Plans, admit, enter, require_room
+from ._admission import Plans, admit, go_on, require_room
 from ._batch import Batch
 from ._concurrency import is_cancelled
 from ._events import ExecutionAdmitted
 from ._execution import Core, Record
-from ._handle import Execution, leave
+from ._handle import Execution, latch_of_release, leave
 from ._lifecycle import AbortSource
 from ._options import NO_OPTIONS, Options
 
 CALLER_CANCELLED: Final = "its caller was cancelled"
-
-
-def _must_be_call(given: object) -> None:
-    if not isinstance(given, ToolCall):
-        raise TypeError(f"{given!r} is no ToolCall; give ToolCall(name, arguments)")
 
 
 class Door:
@@ -62,7 +57,8 @@ class Door:
 
     def make(self, call: ToolCall, options: Options, parent: Record | None) -> Record:
         """The record of a call, on behalf of whom it is made."""
-        _must_be_call(call)
+        if not isinstance(call, ToolCall):  # pyright: ignore[reportUnnecessaryIsInstance]  # a host need not be typed
+            raise TypeError(f"{call!r} is no ToolCall; give ToolCall(name, arguments)")
         core = self._core
         core.numbered += 1
         record = Record(core, call, options, core.numbered, core.now())
@@ -101,15 +97,15 @@ class Door:
             if record.plan is None:
                 admit(record, self.plans)
             else:
-                enter(record, record.plan)
+                go_on(record, record.plan, directly=True)
         except KeyboardInterrupt:
             request_abort(record, "supervisor", "the program was interrupted")
             raise
         except BaseException as exc:  # noqa: ASYNC103  # code of the user's may raise anything; nothing is awaited
             engine_error(record, exc)
-        if record.deadline is not None and not record.over:
+        if record.ended_at is None and record.deadline is not None:
             self._watch_deadline(record, record.deadline)
-        if not record.over:
+        if record.ended_at is None:
             core.nursery.start_soon(self._actor.run, record, name=record.id)
         return record
 
@@ -157,10 +153,9 @@ class Door:
             record.batch_index = index
             if needs:
                 record.extra_needs = needs
-                record.batch_concurrency = concurrency
             if in_order:
                 record.in_order = True
-        require_room(records[0], self.plans, calls)
+        require_room(records, self.plans)
         for record in records:
             batch.add(self.begin(record))
 
@@ -172,8 +167,9 @@ class Door:
         source: AbortSource = "caller" if record.parent is None else "parent"
         if is_cancelled():
             request_abort(record, source, CALLER_CANCELLED)  # before the body gets its first turn
+        latch = latch_of_release(record)
         try:
-            await record.released.wait()
+            await latch.wait()
         except trio.Cancelled:
             record.discard()
             await leave(record, source, CALLER_CANCELLED)  # noqa: ASYNC102  # shields itself, for RELEASE_AFTER

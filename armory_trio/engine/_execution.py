@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Final
 
 import msgspec
 import trio
@@ -13,21 +12,14 @@ from ..definitions import Category, Content, Effect, Outcome, RequestContext, To
 from ..toolbox import Toolbox
 from ._concurrency import Latch, current_clock
 from ._events import ChunkEmitted, Happening
+from ._feed import EventFeed
 from ._lifecycle import FINAL, QUEUED, Abort, Cleanup, Lifecycle, Progress, Snapshot, strongest
 from ._options import Elicitor, Options, Settings
 from ._plan import Plan
-from ._roles import NOBODY, Feeder, Keeper, Window
-from ._subscriptions import EventFeed, Publications
+from ._roles import NOBODY, Feeder, Hooks, Keeper, Window
+from ._subscriptions import Publications
 from ._timers import Kind, Timers
 from .capacity import Claim, Planner
-
-RELEASE_AFTER: Final = 0.05
-"""Seconds that a cancelled caller waits for the body, and after which an aborted body is shown as cleaning up.
-
-A tool that can be interrupted is gone within one turn of the scheduler; this is long enough to say so and short
-enough that nobody notices.
-"""
-
 
 Verdict = tuple[Outcome, Category | None, str | None]
 """What the caller is told, without its words: outcome, and category and code of an error."""
@@ -35,36 +27,6 @@ Verdict = tuple[Outcome, Category | None, str | None]
 
 class Core:
     """What all executions of one supervisor share. Only synchronous code touches it."""
-
-    __slots__ = (
-        "admitted",
-        "always",
-        "bugs",
-        "closed",
-        "closed_because",
-        "due",
-        "encode",
-        "fallen",
-        "feed",
-        "idle",
-        "kept",
-        "live",
-        "log",
-        "now",
-        "numbered",
-        "nursery",
-        "opened_at",
-        "planner",
-        "prefix",
-        "settings",
-        "spent",
-        "stopping",
-        "timers",
-        "toolbox",
-        "uncertain",
-        "wants_room",
-        "watches_kept",
-    )
 
     def __init__(self, toolbox: Toolbox, settings: Settings, *, prefix: str) -> None:
         self.toolbox = toolbox
@@ -89,6 +51,8 @@ class Core:
         """How many have ended with an unknown effect or a failed cleanup, kept or not."""
         self.closed = False
         self.closed_because = ""
+        self.hooks = Hooks()
+        self.workers: object = None  # the worker processes, made by the first body that runs in one
         self.fallen = False
         """Set when the whole supervisor falls: no further body may begin."""
         self.stopping: deque[tuple[Record, str]] | None = None
@@ -142,93 +106,129 @@ class Record(Lifecycle):
     """Everything that the engine knows of one execution.
 
     It changes only through `apply` and beside it, in synchronous code, by whoever learns a fact: the body's task, an
-    aborter or the timer task. What most executions never have is a default of the class and costs them nothing.
+    aborter or the timer task.
     """
 
-    owner: str | None = None
-    request_context: RequestContext | None = None
-    parent: Record | None = None
-    outside: Record | None = None
-    """The execution of another supervisor whose body made this call; None once this one is over."""
-    started_by: str | None = None
-    batch_id: str | None = None
-    batch_index: int | None = None
-    plan: Plan | None = None
-    validated: object = None
-    counted = False
+    core: Core
+    number: int
+    id: str
+    call: ToolCall | None
+    call_id: str
+    name: str
+    options: Options
+    plan: Plan | None
+    validated: object
+    counted: bool
     """Whether the budget has paid for it."""
 
+    # for whom
+    owner: str | None
+    request_context: RequestContext | None
+    parent: Record | None
+    outside: Record | None
+    """The execution of another supervisor whose body made this call; None once this one is over."""
+    started_by: str | None
+    batch_id: str | None
+    batch_index: int | None
+
     # waiting for its turn
-    claim: Claim | None = None
-    claim_held = False
-    extra_needs: tuple[str, ...] = ()
-    batch_concurrency: int | None = None
-    in_order = False
-    turn: Latch | None = None
-    waits_for: str | None = None
-    hook: Awaitable[object] | None = None
-    hook_scope: trio.CancelScope | None = None
+    claim: Claim | None
+    claim_held: bool
+    extra_needs: tuple[str, ...]
+    in_order: bool
+    turn: Latch | None
+    waits_for: str | None
+    hook: Awaitable[object] | None
+    hook_scope: trio.CancelScope | None
 
     # running
-    scope: trio.CancelScope | None = None
-    attempts = 0
-    returned = False
-    failure_effect: Effect | None = None
-    final_effect: Effect | None = None
-    windows: list[Window] | None = None
-    children: dict[str, Record] | None = None
-    child_effect: Effect = "none"
-    open_waits: list[str] | None = None
-    progress: Progress | None = None
-    chunks = 0
-    collected: list[object] | None = None
-    collects = True
-    feeder: Feeder | None = None
-    elicit: Elicitor | None = None
-    questions: list[trio.CancelScope] | None = None
+    scope: trio.CancelScope | None
+    attempts: int
+    returned: bool
+    failure_effect: Effect | None
+    final_effect: Effect | None
+    windows: list[Window] | None
+    children: dict[str, Record] | None
+    child_effect: Effect
+    open_waits: list[str] | None
+    progress: Progress | None
+    chunks: int
+    collected: list[object] | None
+    collects: bool
+    feeder: Feeder | None
+    elicit: Elicitor | None
+    questions: list[trio.CancelScope] | None
 
     # being stopped
-    abort: Abort | None = None
-    abort_code = "CANCELLED"
-    abort_latch: Latch | None = None
-    cut = False
-    cleanup: Cleanup = "not-required"
-    cleanup_detail = ""
-    in_thread = False
+    abort: Abort | None
+    abort_code: str
+    abort_latch: Latch | None
+    cut: bool
+    cleanup: Cleanup
+    cleanup_detail: str
+    in_thread: bool
 
     # times
-    started_at: float | None = None
-    ended_at: float | None = None
-    settled_at: float | None = None
-    deadline: float | None = None
-    timeout_at: float | None = None
-    idle_timeout: float | None = None
-    idle_at: float | None = None
+    admitted_at: float
+    last_activity: float
+    started_at: float | None
+    ended_at: float | None
+    settled_at: float | None
+    deadline: float | None
+    timeout_at: float | None
+    idle_timeout: float | None
+    idle_at: float | None
     """When to look next whether it is idle; what else is in the heap for that is out of date."""
-    paused = 0
-    paused_at = 0.0
-    timers = 0
+    paused: int
+    paused_at: float
+    timers: int
 
     # how it ended
-    settled: Latch | None = None
-    result: ToolResult[object] | None = None
-    verdict: Verdict | None = None
-    on_released: Callable[[Record], None] | None = None
-    keeper: Keeper | None = None
-    late: object = None
-    published = 0
+    released: Latch | None
+    """Set once the outcome is decided; made by who waits for that."""
+    settled: Latch | None
+    result: ToolResult[object] | None
+    verdict: Verdict | None
+    on_released: Callable[[Record], None] | None
+    keeper: Keeper | None
+    late: object
+    published: int
+    shot: Snapshot | None
+    """Its snapshot, if somebody has asked for it and it can only change together with its revision."""
+
+    __slots__ = tuple(__annotations__)
 
     def __init__(self, core: Core, call: ToolCall, options: Options, number: int, now: float) -> None:
-        super().__init__(core.log)
+        # What `Lifecycle` does, and every attribute in slots: one of these is made for each call.
+        self._log = core.log
+        self.state = QUEUED
+        self.revision = 1
         self.core = core
         self.number = number
         self.id = f"{core.prefix}-{number}"
-        self.call: ToolCall | None = call
+        self.call = call
         self.call_id = call.id
         self.name = call.name
         self.options = options
         self.admitted_at = self.last_activity = now
-        self.released = Latch()
+        self.abort_code = "CANCELLED"
+        self.cleanup = "not-required"
+        self.cleanup_detail = ""
+        self.child_effect = "none"
+        self.extra_needs = ()
+        self.collects, self.in_thread = True, False
+        self._streaming = self.counted = self.claim_held = self.in_order = self.returned = self.cut = False
+        self.waits = self.attempts = self.chunks = self.paused = self.timers = self.published = 0
+        self.paused_at = 0.0
+        self.plan = self.owner = self.request_context = self.parent = self.outside = self.started_by = None
+        self.validated = self.batch_id = self.batch_index = self.claim = self.turn = None
+        self.waits_for = self.hook = self.hook_scope = self.scope = self.failure_effect = self.final_effect = None
+        self.windows = self.children = self.open_waits = self.progress = self.collected = self.feeder = None
+        self.elicit = self.questions = self.abort = self.abort_latch = self.started_at = self.ended_at = None
+        self.settled_at = self.deadline = self.timeout_at = self.idle_timeout = self.idle_at = None
+        self.released = self.settled = self.result = self.verdict = self.on_released = self.keeper = self.late = (
+            self.shot
+        ) = None
 
     def announce(self) -> None:
         """Write down that something was published."""
@@ -360,7 +360,7 @@ class Record(Lifecycle):
         outcome, category, code = self.verdict or (None, None, None)
         planner, claim = self.core.planner, self.claim
         queued = self.state == QUEUED and claim is not None and not self.claim_held
-        return Snapshot(
+        shot = Snapshot(
             execution_id=self.id,
             call_id=self.call_id,
             tool_name=self.name,
@@ -393,3 +393,6 @@ class Record(Lifecycle):
             cleanup=self.cleanup,
             placement=self.plan.placement if self.plan is not None else "task",
         )
+        if self.ended_at is not None or (self.state == QUEUED and claim is None):
+            self.shot = shot  # until its next revision nothing in it can change
+        return shot

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import TracebackType
 
 import msgspec
@@ -12,9 +13,11 @@ from ..definitions import ToolCall, ToolResult
 from ..errors import AdmissionClosed
 from ._abort import AbortAnswer, mark_overdue, request_abort
 from ._concurrency import Latch
-from ._execution import RELEASE_AFTER, Record
+from ._execution import Record
+from ._joining import joined
 from ._lifecycle import FINAL, AbortSource, Snapshot
 from ._streams import ChunkBuffer
+from ._timers import RELEASE_AFTER
 
 
 class PrivilegedSnapshot(msgspec.Struct, frozen=True):
@@ -73,7 +76,7 @@ class Execution:
 
     async def result(self) -> ToolResult[object]:
         """The result, as soon as the outcome is decided. Cancelled: the execution goes on."""
-        await self._record.released.wait()
+        await latch_of_release(self._record).wait()
         result = self._decided
         assert result is not None
         return result
@@ -83,17 +86,62 @@ class Execution:
         await wait_settled(self._record)
         return self._record.snapshot()
 
+    def when_settled(self, tell: Callable[[], None]) -> None:
+        """Call *tell* as soon as the state is final, in the same turn of the scheduler. For kits; a host awaits.
+
+        It must neither raise nor wait.
+        """
+        record = self._record
+        if record.state in FINAL:
+            tell()
+        else:
+            record.settled = _Bell(tell, record.settled)
+
+    def joined(self) -> AbstractContextManager[str | None]:
+        """Let the tool that waits for this execution in the ``with`` block count as waiting for it. For kits.
+
+        Answers None; or, when this execution waits for something that the tool itself holds, a description of that
+        cycle: then waiting would never end.
+        """
+        return joined(self._record)
+
     @property
     def _decided(self) -> ToolResult[object] | None:
         return self._result if self._result is not None else self._record.result
+
+
+class _Bell(Latch):
+    """A latch that also tells, and that lets those go who wait at the one before it."""
+
+    __slots__ = ("_before", "_tell")
+
+    def __init__(self, tell: Callable[[], None], before: Latch | None) -> None:
+        super().__init__()
+        self._tell = tell
+        self._before = before
+
+    def set(self) -> None:
+        if not self.is_set:
+            super().set()
+            if self._before is not None:
+                self._before.set()
+            self._tell()
+
+
+def latch_of_release(record: Record) -> Latch:
+    """What is set once the outcome of *record* is decided."""
+    latch = record.released
+    if latch is None:
+        latch = record.released = Latch()
+        latch.is_set = record.verdict is not None
+    return latch
 
 
 async def wait_settled(record: Record) -> None:
     """Return when the state of *record* is final. Always a checkpoint."""
     if record.settled is None:
         record.settled = Latch()
-        if record.state in FINAL:
-            record.settled.set()
+        record.settled.is_set = record.state in FINAL
     await record.settled.wait()
 
 
@@ -144,9 +192,13 @@ class Stream:
         """The next chunk. Cancelled: nothing is lost."""
         return await self._buffer.get()
 
+    def next_nowait(self) -> object:
+        """The next chunk, at once. Raises `trio.WouldBlock` if there is none yet, StopAsyncIteration at the end."""
+        return self._buffer.get_nowait()
+
     async def leave(self) -> None:
-        """Stop the tool unless its outcome is decided; what leaving the block does."""
-        if self._record.verdict is None:
+        """Stop the tool unless it has ended; what leaving the block does."""
+        if not self._record.over:
             await leave(self._record, "caller", "the reader left the stream")
 
 

@@ -146,9 +146,11 @@ class Lifecycle:
 
     __slots__ = ("_log", "_streaming", "revision", "state", "waits")
 
+    _log: Log
     state: State
     revision: int
     waits: int
+    _streaming: bool
 
     def __init__(self, log: Log) -> None:
         self._log = log

@@ -7,13 +7,14 @@ from typing import Final, Literal
 
 import attrs
 
-from ..definitions import Tool, ToolDefinition, ToolOptions
+from ..definitions import Placement, Tool, ToolDefinition, ToolOptions
 
 Names = tuple[str, ...] | Callable[[Mapping[str, object]], Iterable[str]]
 
 _PER_TOOL: Final = "tool:"
 GROUP: Final = "group:"
 THREADS: Final = "threads"
+PROCESSES: Final = "processes"
 
 
 @attrs.frozen(eq=False)
@@ -25,6 +26,7 @@ class Plan:
         size: The size of the tool's own limit, if it has one.
         targets: What an exclusive tool writes, the same for every owner.
         touches: Whether any of these can be something.
+        timed: Whether a call has a time limit of its own, even if its caller names none.
         read_only: Whether its effect is always ``none``.
         interruptible: False when the tool must never be cancelled.
     """
@@ -33,12 +35,13 @@ class Plan:
     name: str
     id: str
     kind: Literal["async", "def", "async-generator", "generator"]
-    placement: Literal["task", "thread"]
+    placement: Placement
     invoke: Callable[[object, object], object]
     validate: Callable[[Mapping[str, object]], object]
     wants_context: bool
     timeout: float | None
     idle_timeout: float | None
+    timed: bool
     grace: float
     cleanup_timeout: float | None
     needs: tuple[str, ...]
@@ -79,6 +82,8 @@ def _needs(options: ToolOptions, groups: Container[str], *, own: str | None) -> 
         needs.append(own)
     if options.placement == "thread":
         needs.append(THREADS)
+    elif options.placement == "process":
+        needs.append(PROCESSES)
     return tuple(needs)
 
 
@@ -87,6 +92,7 @@ def compile_plan(tool: Tool[..., object], *, default_timeout: float | None, grou
     definition, options = tool.definition, tool.options
     identity = str(tool.id)
     semantics = definition.semantics
+    timeout = default_timeout if options.timeout is None else options.timeout
     targets = _exclusive_targets(definition)
     size = 1 if targets == _ALONE else options.concurrency
     return Plan(
@@ -97,9 +103,10 @@ def compile_plan(tool: Tool[..., object], *, default_timeout: float | None, grou
         placement=options.placement,
         invoke=tool.invoke,
         validate=tool.contract.validate,
-        wants_context=tool.contract.context_parameter is not None,
-        timeout=options.timeout if options.timeout is not None else default_timeout,
+        wants_context=tool.wants_context,
+        timeout=timeout,
         idle_timeout=options.idle_timeout,
+        timed=timeout is not None or options.idle_timeout is not None,
         grace=options.grace,
         cleanup_timeout=options.cleanup_timeout,
         needs=_needs(options, groups, own=None if size is None else _PER_TOOL + identity),

@@ -5,13 +5,14 @@ Everything here is synchronous: between learning how a body ended and having rec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Final
 
 import msgspec
 import trio
 
-from ..content import UnencodableResult, words_for
+from ..content import UnencodableResult, words_for_error
 from ..definitions import (
     Category,
     Content,
@@ -57,61 +58,60 @@ def refuse(
     end(record, "settle", "none")
 
 
-def decide(record: Record, error: ToolError | None, value: object = None, content: tuple[Content, ...] = ()) -> Effect:
-    """Say what the caller is told, and let it go. There is one decision for each execution.
+def decide(record: Record, error: ToolError) -> Effect:
+    """Say that the call failed, and let the caller go. There is one decision for each execution.
 
     Returns:
         What the world may have seen, as far as it is known at this moment.
     """
     effect = record.effect
-    duration = 0.0 if record.started_at is None else record.core.now() - record.started_at
-    windows = _windows(record) if record.windows else ()
-    if error is None:
-        record.verdict = _SUCCESS
-        record.result = ToolResult(
-            record.id,
-            record.call_id,
-            record.name,
-            "success",
-            value,
-            content,
-            None,
-            None,
-            effect,
-            windows,
-            (),
-            record.attempts,
-            duration,
-        )
-    else:
-        error = _with_retry(error, effect)
-        record.verdict = ("error", error.category, error.code)
-        record.result = _error_result(record, error, effect, windows, duration)
+    error = _with_retry(error, effect)
+    record.verdict = ("error", error.category, error.code)
+    chunks = tuple(record.collected) if record.collected else ()
+    record.result = ToolResult(
+        record.id,
+        record.call_id,
+        record.name,
+        "error",
+        None,
+        _words(record, error, effect, len(chunks)),
+        error,
+        None,
+        effect,
+        _windows(record),
+        chunks,
+        record.attempts,
+        0.0 if record.started_at is None else record.core.now() - record.started_at,
+    )
     _release(record, effect)
     return effect
 
 
-def _error_result(
-    record: Record, error: ToolError, effect: Effect, windows: tuple[EffectRecord, ...], duration: float
-) -> ToolResult[object]:
-    return _with_words(
-        ToolResult(
-            record.id,
-            record.call_id,
-            record.name,
-            "error",
-            error=error,
-            effect=effect,
-            effects=windows,
-            chunks=tuple(record.collected or ()),
-            attempts=record.attempts,
-            duration=duration,
-        )
+def _succeed(record: Record, value: object, content: tuple[Content, ...], now: float) -> Effect:
+    effect = record.effect
+    record.verdict = _SUCCESS
+    record.result = ToolResult(
+        record.id,
+        record.call_id,
+        record.name,
+        "success",
+        value,
+        content,
+        None,
+        None,
+        effect,
+        _windows(record) if record.windows else (),
+        (),
+        record.attempts,
+        0.0 if record.started_at is None else now - record.started_at,
     )
+    _release(record, effect)
+    return effect
 
 
 def _release(record: Record, effect: Effect) -> None:
-    record.released.set()
+    if record.released is not None:
+        record.released.set()
     if record.feeder is not None:
         record.feeder.decided()
     if record.on_released is not None:
@@ -127,8 +127,18 @@ def _with_retry(error: ToolError, effect: Effect) -> ToolError:
     return msgspec.structs.replace(error, retryable=False)  # it may have taken effect, whatever else is said
 
 
-def _with_words(result: ToolResult[object]) -> ToolResult[object]:
-    return msgspec.structs.replace(result, content=(TextContent(words_for(result)),))
+def _words(record: Record, error: ToolError, effect: Effect, chunks: int) -> tuple[Content, ...]:
+    ran = record.attempts > 0
+    if record.abort is not None and not chunks:
+        return _words_of_abort((record.name, error.category, error.code, error.message, error.retryable, effect, ran))
+    return (TextContent(words_for_error(record.name, error, effect, ran=ran, chunks=chunks)),)
+
+
+@lru_cache(maxsize=64)
+def _words_of_abort(of: tuple[str, Category, str, str, bool, Effect, bool]) -> tuple[Content, ...]:
+    # Those who are stopped together are told the same.
+    name, category, code, reason, retryable, effect, ran = of
+    return (TextContent(words_for_error(name, ToolError(category, code, reason, retryable), effect, ran=ran)),)
 
 
 def _windows(record: Record) -> tuple[EffectRecord, ...]:
@@ -145,14 +155,15 @@ def returned(record: Record, value: object) -> None:
         record.late = value
         finish(record)
         return
+    now = record.core.now()
     try:
         content = record.core.encode(value)
     except UnencodableResult as exc:
         effect = decide(record, ToolError("internal", "OUTPUT_INVALID", str(exc)))
     else:
-        effect = decide(record, None, value, content)
+        effect = _succeed(record, value, content, now)
     if record.cleanup == "not-required":
-        end(record, "end-unknown" if effect == "unknown" else "end", effect)
+        end(record, "end-unknown" if effect == "unknown" else "end", effect, now)
     else:
         finish(record)
 
@@ -209,14 +220,18 @@ def _tell_what_is_known(record: Record, effect: Effect) -> None:
     """Put into the result what was not known yet when the caller was released."""
     result, windows = record.result, _windows(record)
     if result is not None and (result.effect != effect or result.effects != windows):
-        result = msgspec.structs.replace(result, effect=effect, effects=windows)
-        record.result = result if result.outcome == "success" else _with_words(result)
+        error, content = result.error, result.content
+        if error is not None:
+            content = _words(record, error, effect, len(result.chunks))
+        record.result = msgspec.structs.replace(result, effect=effect, effects=windows, content=content)
 
 
-def end(record: Record, event: Event, effect: Effect) -> None:
+def end(record: Record, event: Event, effect: Effect, now: float | None = None) -> None:
     """Make the last step of an execution whose body is gone or never came, and free what it held."""
     core = record.core
-    record.ended_at = now = core.now()
+    if now is None:
+        now = core.now()
+    record.ended_at = now
     if event == "late-end":
         record.apply(event)
     else:
@@ -296,7 +311,8 @@ def error_of(exc: BaseException, record: Record) -> ToolError:
     if isinstance(exc, ToolFailure):
         details = None if exc.details is None else dict(exc.details)
         retryable = exc.category in ("transient", "timeout") if exc.retryable is None else exc.retryable
-        return ToolError(exc.category, exc.code, exc.message or exc.code, retryable, details)
+        message = _sayable(lambda: exc.message) or exc.code
+        return ToolError(exc.category, exc.code, message, retryable, details)
     if isinstance(exc, StrayCancelled):
         return ToolError("internal", "STRAY_CANCELLED", str(exc))
     if isinstance(exc, UnencodableResult):
@@ -318,10 +334,19 @@ def description_of(exc: BaseException) -> str:
         named = "; ".join(description_of(leaf) for leaf in members[:_TOLD_AT_MOST])
         more = f"; and {len(members) - _TOLD_AT_MOST} more" if len(members) > _TOLD_AT_MOST else ""
         return f"{len(members)} errors: {named}{more}"
+    name = _sayable(lambda: type(exc).__name__) or "an exception without a name"
+    text = _sayable(lambda: str(exc))
+    return f"{name}: {text}" if text else name
+
+
+def _sayable(text: Callable[[], str]) -> str:
+    """Words of the user's, as every encoder takes them; none if they cannot be made.
+
+    Half a character, as in the name of a file that is no text, is spelled out.
+    """
     try:
-        text = str(exc)
+        return str.encode(text(), "utf-8", "backslashreplace").decode()
     except KeyboardInterrupt:
         raise
-    except BaseException:  # noqa: ASYNC103  # an exception of the user's whose text cannot be made
-        text = ""
-    return f"{type(exc).__name__}: {text}" if text else type(exc).__name__
+    except BaseException:  # noqa: ASYNC103  # code of the user's; nothing is awaited
+        return ""  # noqa: ASYNC104  # as said

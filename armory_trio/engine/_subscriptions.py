@@ -1,22 +1,21 @@
-"""Two feeds for watchers, neither of which can slow the work: newest snapshots, and typed events."""
+"""Following what runs by its newest snapshots, which can never slow the work."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter, deque
-from types import TracebackType
-from typing import Final, Generic, Protocol, TypeVar
+from collections import Counter
+from collections.abc import Generator
+from operator import itemgetter
+from typing import Final, Protocol
 
-import attrs
 import msgspec
 import trio
 
 from ._concurrency import Signal
-from ._events import Happening, Lagged
-from ._lifecycle import Snapshot
+from ._lifecycle import TERMINAL, UNKNOWN_EFFECT, Snapshot, State
 
 _STRIDE: Final = 64
-"""Steps that a reader takes without a checkpoint while there is more to read."""
+"""Steps that a reader takes without a checkpoint while there is more to read, and what a watcher reads ahead."""
 
 _COMPACT_FROM: Final = 256
 """Overtaken publications are kept until they outnumber this and the current ones."""
@@ -43,6 +42,11 @@ class Published(Named, Protocol):
     published: int
     """The place of its last publication in the log; 0 for none."""
 
+    shot: Snapshot | None
+    """Its snapshot, if somebody has asked for it and it can only change together with its revision."""
+
+    @property
+    def state(self) -> State: ...
     @property
     def revision(self) -> int: ...
     @property
@@ -50,8 +54,7 @@ class Published(Named, Protocol):
     def snapshot(self) -> Snapshot: ...
 
 
-@attrs.frozen
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """Which executions a watcher wants; None means any."""
 
     owner_id: str | None = None
@@ -66,6 +69,10 @@ class Selection:
         )
 
 
+EVERYTHING: Final = Selection()
+"""No choice at all."""
+
+
 class Forgotten(msgspec.Struct, frozen=True, gc=False):
     """An execution that is no longer kept; ``place`` is that of its last publication."""
 
@@ -75,8 +82,7 @@ class Forgotten(msgspec.Struct, frozen=True, gc=False):
     owner: str | None
 
 
-@attrs.frozen
-class ForgottenGroup:
+class ForgottenGroup(msgspec.Struct, frozen=True):
     """Executions that are forgotten together.
 
     Args:
@@ -96,7 +102,7 @@ class Publications:
     Nothing is written while nobody subscribes. A subscriber is a place in the log, so a stalled one costs nothing.
     """
 
-    __slots__ = ("_base", "_entries", "_forgotten", "_places", "_readers", "_stale", "active", "place", "waiting")
+    __slots__ = ("_base", "_entries", "_forgotten", "_furthest", "_readers", "_stale", "active", "place", "waiting")
 
     def __init__(self) -> None:
         self.active = False
@@ -104,18 +110,18 @@ class Publications:
         self.waiting: list[Updates] = []
         self._base = 0
         self._stale = 0
-        self._entries: list[Published] = []
-        self._places: list[int] = []
+        self._entries: list[tuple[int, Published]] = []
         self._forgotten: list[Forgotten] = []
+        self._furthest = 0
+        """The last place at which one of the forgotten was published."""
         self._readers: dict[Updates, None] = {}
 
     def publish(self, record: Published) -> None:
         """Note that *record* changed. Only called while `active`."""
         if record.published > self._base:
             self._stale += 1
-        self.place = record.published = self.place + 1
-        self._entries.append(record)
-        self._places.append(self.place)
+        self.place = record.published = place = self.place + 1
+        self._entries.append((place, record))
         if self._stale > _COMPACT_FROM and self._stale * 2 > len(self._entries):
             self._compact()
         if self.waiting:
@@ -127,6 +133,7 @@ class Publications:
         """Drop *record*, which is no longer kept. Only called while `active`."""
         if record.published > self._base:
             self._forgotten.append(Forgotten(record.published, record.id, record.name, record.owner))
+            self._furthest = max(self._furthest, record.published)
             self._stale += 1
             record.published = 0
         if len(self._forgotten) >= _FORGOTTEN_KEPT:
@@ -140,9 +147,7 @@ class Publications:
             self._forgotten.clear()
 
     def _compact(self) -> None:
-        kept = [pair for pair in zip(self._entries, self._places, strict=True) if pair[0].published == pair[1]]
-        self._entries = [record for record, _ in kept]
-        self._places = [place for _, place in kept]
+        self._entries = [entry for entry in self._entries if entry[1].published == entry[0]]
         self._stale = 0
 
     def add(self, reader: Updates, live: list[Published]) -> None:
@@ -161,22 +166,19 @@ class Publications:
             self.active = False
             self._stale = 0
             self._entries.clear()
-            self._places.clear()
             self._forgotten.clear()
 
-    def forgotten_since(self, index: int) -> list[Forgotten]:
-        """The forgotten executions from *index* on."""
-        return self._forgotten[index:]
+    def forgotten_since(self, index: int, place: int) -> tuple[int, list[Forgotten]]:
+        """How many are forgotten, and those from *index* on, if any of them was published after *place*."""
+        return len(self._forgotten), [] if self._furthest <= place else self._forgotten[index:]
 
-    def next_after(self, place: int) -> tuple[int, Published] | None:
-        """The first current publication after *place*."""
-        index = bisect_right(self._places, place)
-        while index < len(self._entries):
-            record, found = self._entries[index], self._places[index]
-            if record.published == found:
-                return found, record
-            index += 1
-        return None
+    def after(self, place: int, most: int) -> list[tuple[int, Published]]:
+        """The next publications after *place*, at most so many; some may be overtaken."""
+        first = bisect_right(self._entries, place, key=_place_of)
+        return self._entries[first : first + most]
+
+
+_place_of: Final = itemgetter(0)
 
 
 class Updates:
@@ -195,14 +197,17 @@ class Updates:
 
     def __init__(self, log: Publications, selection: Selection) -> None:
         self._log = log
-        self._selection = selection
+        self._selection = None if selection == EVERYTHING else selection
         self._signal = Signal()
         self._place = 0
         self._joined_at = 0
         self._joined_number = 0
         self._seen: dict[str, int] = {}
         self._forgotten_index = 0
-        self._stride = 0
+        self._unsettled = False
+        """Whether it has seen the end of one whose effect is unknown, which may still be resolved."""
+        self._behind = False
+        self._steps = self._walk()
         self.missed = 0
         self.forgotten = 0
 
@@ -211,22 +216,70 @@ class Updates:
 
     async def __anext__(self) -> Snapshot:
         """The next change. Cancelled: nothing is lost, the next step yields it."""
-        self._stride += 1
-        if self._stride >= _STRIDE:
-            self._stride = 0
-            await trio.lowlevel.checkpoint()
+        shot = next(self._steps)
+        while shot is None:
+            if self._behind:
+                await trio.lowlevel.checkpoint()
+            else:
+                await self._woken()
+            shot = next(self._steps)
+        return shot
+
+    async def _woken(self) -> None:
+        self._log.waiting.append(self)
+        try:
+            await self._signal.wait()
+        except BaseException:
+            if self in self._log.waiting:
+                self._log.waiting.remove(self)
+            raise
+
+    def next_nowait(self) -> Snapshot:
+        """The next change, at once.
+
+        Raises:
+            trio.WouldBlock: There is none yet.
+        """
+        shot = next(self._steps)
+        if shot is None and self._behind:
+            shot = next(self._steps)
+        if shot is None:
+            raise trio.WouldBlock
+        return shot
+
+    def _walk(self) -> Generator[Snapshot | None]:
+        # A generator, because its place in the log costs nothing to find again. It answers None where the reader has
+        # to wait, or, while it is behind, to let others run.
+        seen, selection, stride = self._seen, self._selection, 0
         while True:
-            snapshot = self._step()
-            if snapshot is not None:
-                return snapshot
-            self._stride = 0
-            self._log.waiting.append(self)
-            try:
-                await self._signal.wait()
-            except BaseException:
-                if self in self._log.waiting:
-                    self._log.waiting.remove(self)
-                raise
+            self._look_at_forgotten()
+            ahead = self._log.after(self._place, _STRIDE - stride or 1)
+            self._behind = bool(ahead)
+            if not ahead or stride == _STRIDE:
+                stride = 0
+                yield None
+                continue
+            for place, record in ahead:
+                if record.published != place:
+                    continue  # overtaken: its newest publication comes later
+                self._place = place
+                if (selection is not None and not selection(record)) or (place <= self._joined_at and record.over):
+                    continue
+                revision = record.revision
+                if record.state == TERMINAL:
+                    before = seen.pop(record.id, None)  # nothing can follow
+                else:
+                    before = seen.get(record.id)
+                    seen[record.id] = revision
+                    self._unsettled |= record.state == UNKNOWN_EFFECT
+                if before is None:
+                    before = revision - 1 if record.number <= self._joined_number else 0
+                if revision > before + 1:
+                    self.missed += revision - before - 1
+                stride += 1
+                shot = record.shot
+                yield record.snapshot() if shot is None or shot.revision != revision else shot
+            self._place = ahead[-1][0]
 
     def wake(self) -> None:
         """There is something to read."""
@@ -245,144 +298,24 @@ class Updates:
 
     def count_forgotten(self, group: ForgottenGroup) -> None:
         """Count all forgotten executions of the log, of which nothing is kept afterwards."""
-        selection = self._selection
+        selection = self._selection or EVERYTHING
         by_owner = selection.execution_id is None and selection.tool_name is None
         if by_owner and self._forgotten_index == 0 and max(self._place, self._joined_at) < group.first:
             owners = group.owners
             self.forgotten += owners.total() if selection.owner_id is None else owners[selection.owner_id]
             if self._seen:
-                self._seen = {name: revision for name, revision in self._seen.items() if name not in group.ids}
+                for name in group.ids & self._seen.keys():
+                    del self._seen[name]
         else:
             self._look_at_forgotten()
         self._forgotten_index = 0
 
     def _look_at_forgotten(self) -> None:
-        for gone in self._log.forgotten_since(self._forgotten_index):
-            self._forgotten_index += 1
+        # Who was shown to its end is not among the seen any more, unless it may still be resolved.
+        self._forgotten_index, gone_since = self._log.forgotten_since(
+            self._forgotten_index, -1 if self._unsettled else max(self._place, self._joined_at)
+        )
+        for gone in gone_since:
             self._seen.pop(gone.id, None)
-            if gone.place > max(self._place, self._joined_at) and self._selection(gone):
+            if gone.place > max(self._place, self._joined_at) and (self._selection is None or self._selection(gone)):
                 self.forgotten += 1
-
-    def _step(self) -> Snapshot | None:
-        self._look_at_forgotten()
-        while (found := self._log.next_after(self._place)) is not None:
-            self._place, record = found
-            was_past = record.over and self._place <= self._joined_at
-            if self._selection(record) and not was_past:
-                return self._show(record)
-        return None
-
-    def _show(self, record: Published) -> Snapshot:
-        revision = record.revision
-        before = self._seen.get(record.id)
-        if before is None:
-            before = revision - 1 if record.number <= self._joined_number else 0
-        self.missed += max(0, revision - before - 1)
-        self._seen[record.id] = revision
-        return record.snapshot()
-
-
-E_co = TypeVar("E_co", bound=Happening, covariant=True)
-
-
-class EventReader(Generic[E_co]):
-    """Typed events of one supervisor, in order. Made by ``supervisor.events``.
-
-    Holds at most ``buffer`` events. A reader that falls further behind loses the oldest and is told how many by a
-    `Lagged` in their place. A step is a checkpoint when there is nothing to read yet, and at least every 64 steps.
-    """
-
-    def __init__(self, kinds: tuple[type[E_co], ...], *, include_payloads: bool, buffer: int) -> None:
-        self._kinds = kinds
-        self._signal = Signal()
-        self._queue: deque[Happening] = deque()
-        self._buffer = buffer
-        self._missed = 0
-        self._stride = 0
-        self.include_payloads = include_payloads
-
-    def __aiter__(self) -> EventReader[E_co]:
-        return self
-
-    async def __anext__(self) -> E_co | Lagged:
-        """The next event. Cancelled: nothing is lost."""
-        self._stride += 1
-        if self._stride >= _STRIDE:
-            self._stride = 0
-            await trio.lowlevel.checkpoint()
-        while not self._queue:
-            self._stride = 0
-            await self._signal.wait()
-        if self._missed:
-            first = self._queue[0]
-            lagged = Lagged(sequence=first.sequence - 1, at=first.at, missed=self._missed)
-            self._missed = 0
-            return lagged
-        event = self._queue.popleft()
-        assert isinstance(event, self._kinds or Happening)
-        return event  # type: ignore[return-value]  # `offer` lets only the kinds in, of which an empty tuple means all
-
-    def offer(self, event: Happening) -> None:
-        """Hand *event* over, without ever waiting."""
-        if self._kinds and not isinstance(event, self._kinds):
-            return
-        if len(self._queue) >= self._buffer:
-            self._queue.popleft()
-            self._missed += 1
-        self._queue.append(event)
-        self._signal.set()
-
-
-class EventFeed:
-    """Numbers the events of one supervisor and hands them to whoever reads them."""
-
-    __slots__ = ("payloads", "readers", "sequence")
-
-    def __init__(self) -> None:
-        self.readers: list[EventReader[Happening]] = []
-        self.sequence = 0
-        self.payloads = False
-        """Whether any reader asks for payloads."""
-
-    def next(self) -> int:
-        """The number of the next event."""
-        self.sequence += 1
-        return self.sequence
-
-    def send(self, event: Happening, *, without_payload: Happening | None = None) -> None:
-        """Hand *event* to all readers; *without_payload*, if given, to those who do not ask for payloads."""
-        for reader in self.readers:
-            reader.offer(event if reader.include_payloads or without_payload is None else without_payload)
-
-    def send_payload(self, event: Happening) -> None:
-        """Hand *event*, which is nothing but payload, to the readers who ask for that."""
-        for reader in self.readers:
-            if reader.include_payloads:
-                reader.offer(event)
-
-    def add(self, reader: EventReader[Happening]) -> None:
-        """Let *reader* have what happens from here on."""
-        self.readers.append(reader)
-        self.payloads = self.payloads or reader.include_payloads
-
-    def remove(self, reader: EventReader[Happening]) -> None:
-        """Let *reader* go."""
-        self.readers = [other for other in self.readers if other is not reader]
-        self.payloads = any(other.include_payloads for other in self.readers)
-
-
-class Subscription(Generic[E_co]):
-    """``async with`` round a reader of events."""
-
-    def __init__(self, feed: EventFeed, reader: EventReader[E_co]) -> None:
-        self._feed = feed
-        self._reader = reader
-
-    async def __aenter__(self) -> EventReader[E_co]:
-        self._feed.add(self._reader)
-        return self._reader
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._feed.remove(self._reader)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+from collections import deque
 from typing import Final, Literal, Protocol
 
 import trio
@@ -13,6 +14,13 @@ from ._concurrency import Alarm
 
 Kind = Literal["timeout", "deadline", "idle", "grace", "overdue", "cleanup", "stalled"]
 """What has run out."""
+
+RELEASE_AFTER: Final = 0.05
+"""Seconds that a cancelled caller waits for the body, and after which an aborted body is shown as cleaning up.
+
+A tool that can be interrupted is gone within one turn of the scheduler; this is long enough to say so and short
+enough that nobody notices.
+"""
 
 _COMPACT_FROM: Final = 64
 """Entries of ended executions are kept until they outnumber this and the live ones; most never come to the top."""
@@ -38,19 +46,21 @@ class Timers:
     """A heap of points in time, and the loop that acts on them.
 
     Forgetting is lazy: an entry whose owner is over is dropped when it comes to the top, or when such entries are
-    the majority.
+    the majority. The looks at bodies that were cancelled stand in a line of their own: all of them come after the same
+    time, there are as many at once as there are executions, and hardly one finds anything.
     """
 
-    __slots__ = ("_alarm", "_heap", "_numbers", "dead")
+    __slots__ = ("_alarm", "_heap", "_looks", "_numbers", "dead")
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, int, Timed, Kind]] = []
         self._numbers = itertools.count()
         self._alarm = Alarm()
+        self._looks: deque[tuple[float, Timed]] = deque()
         self.dead = 0
 
     def __len__(self) -> int:
-        return len(self._heap)
+        return len(self._heap) + len(self._looks)
 
     def at(self, due: float, timed: Timed, kind: Kind) -> None:
         """Call ``timed.due(kind, due)`` at *due* seconds on trio's clock."""
@@ -58,6 +68,12 @@ class Timers:
         heapq.heappush(self._heap, (due, next(self._numbers), timed, kind))
         if due < self._alarm.due:
             self._alarm.move(due)
+
+    def look(self, due: float, timed: Timed) -> None:
+        """See at *due* whether *timed* is overdue. No look may be asked for that is due before an earlier one."""
+        if not self._looks and due < self._alarm.due:
+            self._alarm.move(due)
+        self._looks.append((due, timed))
 
     def forget(self, timed: Timed) -> None:
         """Count the entries of *timed*, which is over, as dead."""
@@ -79,10 +95,18 @@ class Timers:
                 timed.timers -= 1
                 timed.due(kind, due)
             heap = self._heap  # `due` may have compacted it
-        self._alarm.move(heap[0][0] if heap else math.inf)
+        looks = self._looks
+        while looks and looks[0][0] <= now:
+            due, timed = looks.popleft()
+            if not timed.over:
+                timed.due("overdue", due)
+        self._alarm.move(min(heap[0][0] if heap else math.inf, looks[0][0] if looks else math.inf))
 
     async def run(self) -> None:
         """Serve until cancelled."""
         while True:
             await self._alarm.wait()
-            self.ring(trio.current_time())
+            now = trio.current_time()
+            if self._looks and self._looks[0][0] <= now:
+                await trio.lowlevel.checkpoint()  # who was cancelled gets a turn first, however many there are
+            self.ring(now)

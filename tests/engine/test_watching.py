@@ -46,7 +46,8 @@ from armory_trio import (
     tool,
 )
 from armory_trio.engine._execution import Record
-from armory_trio.engine._subscriptions import EventReader, Publications, Selection, Updates
+from armory_trio.engine._feed import EventReader
+from armory_trio.engine._subscriptions import Publications, Selection, Updates
 from armory_trio.engine._views import Watching
 from tests.engine.tools import add, count, relay, sleep, stubborn, watch
 from tests.requirements import requirement
@@ -473,7 +474,9 @@ class Paper:
     name: str = "tool"
     published: int = 0
     revision: int = 1
+    shot: Snapshot | None = None
     over: bool = False
+    state: Literal["terminal"] = "terminal"
 
     def snapshot(self) -> Snapshot:
         return msgspec.structs.replace(BLANK, execution_id=self.id, revision=self.revision, owner_id=self.owner)
