@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import traceback
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -36,11 +37,11 @@ Exit codes:
   2  wrong usage, or an input or output that cannot be used
   3  the effect of some call is unknown, or its cleanup failed
   4  something was left running
-  130, 143  stopped by SIGINT or SIGTERM before everything had succeeded
+  129, 130, 143  stopped by SIGHUP, SIGINT or SIGTERM before everything had succeeded
   141  the reader of the results went away
 
 \b
-The first SIGINT or SIGTERM drains, the second aborts, the third exits at once.
+The first SIGINT, SIGTERM or SIGHUP drains, the second aborts, the third exits at once.
 """
 
 Claim = Callable[[], Streams]
@@ -64,6 +65,70 @@ class _Seconds(click.ParamType[float]):
         return seconds
 
 
+class _Count(click.ParamType[int]):
+    """A whole number, of *least* or more."""
+
+    name = "count"
+
+    def __init__(self, least: int) -> None:
+        self._least = least
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            count = int(str(value))
+        except ValueError:
+            count = -1
+        if count < self._least:
+            self.fail(f"{str(value)[:40]!r} is no whole number of {self._least} or more, such as 8", param, ctx)
+        return count
+
+
+def _print(text: str) -> None:
+    """Write *text* to standard output, all of it.
+
+    Raises:
+        BrokenPipeError: Nobody reads.
+        Unusable: It cannot be written.
+    """
+    there: object = sys.stdout  # None when it was closed at the start, whatever its declared type
+    if there is None:
+        raise Unusable("standard output cannot be written: it is closed")
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _unwritable(error) from error
+
+
+def _show_help(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:  # noqa: FBT001  # as click calls it
+    if wanted and not ctx.resilient_parsing:
+        _print(ctx.get_help())
+        ctx.exit()
+
+
+def _show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:  # noqa: FBT001  # the same
+    if wanted and not ctx.resilient_parsing:
+        _print(f"armory-trio, version {_version()}")
+        ctx.exit()
+
+
+class _Command(click.Command):
+    """A command whose help says so when it cannot be written."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.callback = _show_help
+        return option
+
+
+class _Group(_Command, click.Group):
+    """The same for a group of commands."""
+
+    command_class = _Command
+
+
 def _version() -> str:
     try:
         return version("armory-trio")
@@ -71,8 +136,15 @@ def _version() -> str:
         return "of a checkout that is not installed"
 
 
-@click.group(name="armory-trio", no_args_is_help=False, context_settings={"max_content_width": 100})
-@click.version_option(_version(), prog_name="armory-trio")
+@click.group(name="armory-trio", cls=_Group, no_args_is_help=False, context_settings={"max_content_width": 100})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
 def command() -> None:
     """Supervised execution of the tool calls that language models make."""
 
@@ -97,11 +169,11 @@ def _with_tool_options(function: Callable[..., int]) -> Callable[..., int]:
 @click.option(
     "--format", type=click.Choice(FORMATS), default="result", help="result: one ToolResult a line; else messages."
 )
-@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Calls that run at once.  [default: 64]")
+@click.option("--concurrency", type=_Count(1), metavar="N", help="Calls that run at once.  [default: 64]")
 @click.option("--sequential", is_flag=True, help="One call at a time, in order: --concurrency 1.")
 @click.option(
     "--queue",
-    type=click.IntRange(min=0),
+    type=_Count(0),
     default=1000,
     show_default=True,
     metavar="N",
@@ -137,7 +209,7 @@ def _with_tool_options(function: Callable[..., int]) -> Callable[..., int]:
 )
 @click.option(
     "--max-bytes",
-    type=click.IntRange(min=1),
+    type=_Count(1),
     default=64 * MEBIBYTE,
     metavar="N",
     help="The longest line or document that is read.  [default: 64 MiB]",

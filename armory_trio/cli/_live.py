@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from ..definitions._plurals import counted
 from ..engine import Snapshot
 from ._streams import plain
 
@@ -118,7 +119,7 @@ def _doing(shot: Snapshot) -> str:
         parts += [f"{percent:.0f}%"] if percent is not None else []
         parts += [message] if message else []
     if shot.chunks:
-        parts.append(f"{shot.chunks} chunks")
+        parts.append(counted(shot.chunks, "chunk"))
     return ", ".join(parts)
 
 

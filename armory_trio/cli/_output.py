@@ -29,6 +29,7 @@ class Outlet:
         takes: Whether `write` would take so many bytes without blocking, as far as that can be told.
         ordered: Whether lines come out in the order in which their slots were reserved, or as they are filled.
         on_failure: Told once when nothing more can be written; what comes after that is dropped.
+        on_progress: Told whenever something was written.
     """
 
     def __init__(
@@ -38,11 +39,13 @@ class Outlet:
         *,
         ordered: bool,
         on_failure: Callable[[OSError], None],
+        on_progress: Callable[[], None],
     ) -> None:
         self._write = write
         self._takes = takes
         self._ordered = ordered
         self._on_failure = on_failure
+        self._on_progress = on_progress
         self._held: deque[Slot] = deque()
         self._ready: deque[Slot] = deque()
         self._filled = trio.Event()
@@ -73,12 +76,14 @@ class Outlet:
             self._filled.set()
 
     def close(self) -> None:
-        """Nothing more will be filled."""
+        """Nothing more will be filled. What stands behind a place that stays empty moves up."""
         self._closing = True
+        self._ready += [slot for slot in self._held if slot.lines is not None]
+        self._held.clear()
         self._filled.set()
 
     def give_up(self, reason: OSError) -> None:
-        """Whoever has to read does not: nothing more will be written. Then cancel `run`."""
+        """Whoever has to read does not, and `run` was cancelled: nothing more will be written."""
         self.failure = reason
         self.lost += self.pending
 
@@ -114,6 +119,7 @@ class Outlet:
             self.lost += calls
         self.pending -= calls
         self._written.set()
+        self._on_progress()
 
     async def _put_down(self, data: bytes) -> None:
         try:

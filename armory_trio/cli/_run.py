@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import count
@@ -10,7 +11,10 @@ from typing import Final, Literal
 
 import trio
 
+from ..definitions._plurals import counted
 from ..engine import Limits, Retention, Supervisor, open_supervisor
+from ..engine._concurrency import is_cancelled
+from ..engine._signals import Caught, catch_signals
 from ..toolbox import Toolbox
 from ._exit import Ending
 from ._input import InputReader
@@ -18,8 +22,7 @@ from ._live import CURSOR_BACK, Frame, View
 from ._output import Outlet
 from ._session import Session
 from ._settings import RunSettings
-from ._signals import Caught, catch_signals
-from ._streams import Streams, say, takes, write_all
+from ._streams import Streams, plain, say, takes, write_all
 from ._summary import headline, uncertain_lines
 
 _LAST_WRITES: Final = 2.0
@@ -27,13 +30,17 @@ _LAST_WRITES: Final = 2.0
 
 _THREADS: Final = 40
 
+_STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Whoever started us may have had some of them ignored, as `nohup` does; then they stay ignored."""
+
 
 async def run_calls(settings: RunSettings, toolbox: Toolbox, streams: Streams) -> int:
     """Make the calls of the input, write their results, say on stderr what is off, and return the exit code.
 
     Only for a main thread: it catches signals.
     """
-    with catch_signals() as caught:
+    caught = Caught("armory-trio", "call")
+    with catch_signals(caught, (one for one in _STOPPING if signal.getsignal(one) is not signal.SIG_IGN)):
         # Signals are heeded until the very end: leaving the supervisor may have to wait for what cannot be stopped.
         async with trio.open_nursery() as outer:
             run = await _supervised(settings, toolbox, streams, caught, outer)
@@ -45,66 +52,95 @@ async def run_calls(settings: RunSettings, toolbox: Toolbox, streams: Streams) -
 
 
 async def _supervised(
-    settings: RunSettings, toolbox: Toolbox, streams: Streams, caught: Caught | None, outer: trio.Nursery
+    settings: RunSettings, toolbox: Toolbox, streams: Streams, caught: Caught, outer: trio.Nursery
 ) -> Run:
-    async with open_supervisor(
-        toolbox,
-        limits=Limits(concurrent=settings.concurrency, threads=_THREADS),
-        retention=Retention(count=0),
-        error_detail=settings.error_detail,
-        cleanup_timeout=settings.cleanup_timeout,
-        drain_for=settings.drain_for,
-    ) as supervisor:
-        run = Run(settings, streams, supervisor, caught)
-        await run.go(outer)
-        return run
+    run: Run | None = None
+    try:
+        async with open_supervisor(
+            toolbox,
+            limits=Limits(concurrent=settings.concurrency, threads=_THREADS),
+            retention=Retention(count=0),
+            error_detail=settings.error_detail,
+            cleanup_timeout=settings.cleanup_timeout,
+            drain_for=settings.drain_for,
+        ) as supervisor:
+            run = Run(settings, streams, supervisor, caught)
+            await run.go(outer)
+    except KeyboardInterrupt:  # not by a signal, but raised in a tool
+        for line in () if run is None else run.last_lines(run.ending()):
+            say(line)
+        raise
+    return run
 
 
 class Run:
     """One run over an open supervisor."""
 
-    def __init__(self, settings: RunSettings, streams: Streams, supervisor: Supervisor, caught: Caught | None) -> None:
+    def __init__(self, settings: RunSettings, streams: Streams, supervisor: Supervisor, caught: Caught) -> None:
         self._settings = settings
         self._streams = streams
         self._supervisor = supervisor
         self._side: trio.Nursery
         """Holds what lasts as long as there are calls."""
         self._caught = caught
-        self._writing = trio.CancelScope()
+        self._writing = trio.CancelScope(shield=True)
         self._on_terminal = os.isatty(2)
         shows = self._on_terminal if settings.live is None else settings.live
         self._view = View(self._look) if shows else None
         self._same_terminal = shows and os.isatty(streams.stdout)
-        self._outlet = Outlet(self._write, self._takes, ordered=not settings.unordered, on_failure=self._output_failed)
+        self._hurried = False
+        self._outlet = Outlet(
+            self._write,
+            self._takes,
+            ordered=not settings.unordered,
+            on_failure=self._output_failed,
+            on_progress=self._wrote,
+        )
         deadline = None if settings.deadline is None else trio.current_time() + settings.deadline
         self._session = Session(settings, supervisor, self._outlet, deadline=deadline)
-        if caught is not None:
-            caught.left = self._left
-            caught.farewell = CURSOR_BACK if shows else b""
+        caught.left = self._left
+        caught.farewell = CURSOR_BACK if shows else b""
 
     # -- going on
 
     async def go(self, outer: trio.Nursery) -> None:
-        """Read, run and write, until the state of every call is final. Cancelled: what runs goes on.
+        """Read, run and write, until the state of every call is final.
+
+        Cancelled, as when a tool interrupts the program: what has ended is still written, as long as somebody reads.
 
         Args:
             outer: Lives on while the supervisor is left; signals are heeded there.
         """
         async with trio.open_nursery() as self._side:
-            if self._caught is not None:
-                outer.start_soon(self._heed, self._caught, name="armory-trio: signals")
+            outer.start_soon(self._heed, name="armory-trio: signals")
             if self._view is not None:
                 self._side.start_soon(self._view.run, name="armory-trio: view")
             async with trio.open_nursery() as writing:
                 writing.start_soon(self._write_results, name="armory-trio: results")
-                await self._session.run(self._streams.stdin, InputReader(self._settings.input, count(1)))
-                self._outlet.close()
+                try:
+                    await self._session.run(self._streams.stdin, InputReader(self._settings.input, count(1)))
+                finally:
+                    if is_cancelled():
+                        self._session.collect()
+                        self._hurry()
+                    self._outlet.close()
             await self._supervisor.shutdown("drain")
             self._side.cancel_scope.cancel("the run is over")
 
     async def _write_results(self) -> None:
         with self._writing:
             await self._outlet.run()
+        if self._writing.cancelled_caught and self._outlet.failure is None:
+            self._outlet.give_up(TimeoutError("nobody reads them"))
+
+    def _hurry(self) -> None:
+        """From now on, wait for whoever reads the results only as long as there is some progress."""
+        self._hurried = True
+        self._wrote()
+
+    def _wrote(self) -> None:
+        if self._hurried:
+            self._writing.deadline = trio.current_time() + _LAST_WRITES
 
     def _takes(self, size: int) -> bool:
         # On the terminal of the view a write has to wait for whoever draws.
@@ -124,34 +160,27 @@ class Run:
 
     # -- stopping
 
-    async def _heed(self, caught: Caught) -> None:
+    async def _heed(self) -> None:
         """The first signal drains, the second aborts. The third exits at once, and does not come here."""
-        heeded = 0
-        async for _ in caught.arrivals:
-            active = self._supervisor.active
+        mode: Literal["drain", "abort"] = "drain"
+        async for number in self._caught:
+            active = counted(self._supervisor.active, "call")
             if self._side.cancel_scope.cancel_called:
-                say(f"{caught.name}: waiting for {active} calls that cannot be stopped; a third signal exits at once")
+                say(f"{number.name}: waiting for {active} that cannot be stopped; a third signal exits at once")
                 continue
-            if heeded == 0:
+            if mode == "drain":
                 most = f"for at most {self._settings.drain_for:g} s"
-                say(f"{caught.name}: draining {active} calls {most}; a second signal aborts them")
-                self._session.stop(f"by {caught.name}")
-                self._side.start_soon(self._end, "drain")
-            if heeded < 2 <= caught.count:
-                say(f"{caught.name}: aborting {active} calls; a third signal exits at once")
-                self._side.start_soon(self._end, "abort")
-            heeded = caught.count
+                say(f"{number.name}: draining {active} {most}; a second signal aborts")
+                self._session.stop(f"by {number.name}")
+            else:
+                say(f"{number.name}: aborting {active}; a third signal exits at once")
+            self._side.start_soon(self._end, mode)
+            mode = "abort"
 
     async def _end(self, mode: Literal["drain", "abort"]) -> None:
         await self._supervisor.shutdown(mode)
-        before = -1
-        while mode == "abort" and self._outlet.failure is None:
-            if self._outlet.pending == before:
-                # Whoever reads the results does not. Without this an aborted run would wait for ever.
-                self._outlet.give_up(TimeoutError("nobody reads them"))
-                self._writing.cancel("nobody reads the results")
-            before = self._outlet.pending
-            await trio.sleep(_LAST_WRITES)
+        if mode == "abort":
+            self._hurry()
 
     def _output_failed(self, error: OSError) -> None:
         if not isinstance(error, BrokenPipeError):
@@ -161,7 +190,7 @@ class Run:
 
     def _left(self) -> Sequence[str]:
         shots = self._supervisor.executions.inspect(live_only=True)
-        return [f"{shot.tool_name} ({shot.call_id}, {shot.execution_id}): {shot.state}" for shot in shots]
+        return [plain(f"{shot.tool_name} ({shot.call_id}, {shot.execution_id}): {shot.state}") for shot in shots]
 
     # -- telling
 
@@ -176,7 +205,7 @@ class Run:
             reader_gone=reader_gone,
             uncertain=session.tally.uncertain > 0 or (report is not None and bool(report.bugs)),
             unfinished=report is not None and bool(report.unfinished),
-            signal=None if self._caught is None or self._caught.last is None else int(self._caught.last),
+            signal=int(self._caught.arrived[-1]) if self._caught.arrived else None,
         )
 
     def last_lines(self, ending: Ending) -> Iterator[str]:
@@ -188,22 +217,22 @@ class Run:
         if ending.reader_gone:
             return
         if self._outlet.failure is not None:
-            yield f"{self._outlet.lost} results were not written"
+            yield f"{counted(self._outlet.lost, 'result')} not written"
         if session.tally.calls or not ending.unusable:
             yield headline(session.tally)
-        if self._caught is not None and self._caught.count:
-            yield self._by_signal(self._caught)
+        if self._caught.arrived:
+            yield self._by_signal()
         elif session.stopped is not None:
             yield f"stopped: {session.stopped}"
         elif not ending.all_read and not ending.unusable:
             yield "the deadline came before the end of the input"
 
-    def _by_signal(self, caught: Caught) -> str:
-        report = self._supervisor.report
-        if caught.count > 1:
+    def _by_signal(self) -> str:
+        report, arrived = self._supervisor.report, self._caught.arrived
+        if len(arrived) > 1:
             how = "aborted"
         elif report is not None and report.mode == "abort":
             how = f"the drain took longer than {self._settings.drain_for:g} s, so what was left was aborted"
         else:
             how = "drained"
-        return f"{caught.name}: {how}" + ("" if self._session.all_read else "; the input was not read to its end")
+        return f"{arrived[-1].name}: {how}" + ("" if self._session.all_read else "; the input was not read to its end")

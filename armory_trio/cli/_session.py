@@ -10,6 +10,7 @@ import attrs
 import trio
 
 from ..definitions import ToolCall, ToolResult
+from ..definitions._plurals import counted
 from ..engine import CallOptions, Execution, Supervisor
 from ..errors import AdmissionClosed
 from ..providers import Provider, Turn
@@ -54,7 +55,9 @@ class Session:
         self._provider: Provider | None = PROVIDERS.get(settings.format)
         self._options: CallOptions = {"timeout": settings.timeout, "owner_id": settings.owner, "deadline": deadline}
         self._reading = trio.CancelScope(deadline=math.inf if deadline is None else deadline)
-        self._running: dict[str, Execution] = {}
+        self._running: dict[str, tuple[Execution, _Group, int]] = {}
+        self._settling: dict[str, Execution] = {}
+        """Those whose result was handed over, and whose state is not final yet."""
         self.tally = Tally()
         self.stopped: str | None = None
         """Why no further call is started, once that is so."""
@@ -67,7 +70,7 @@ class Session:
         tally = self.tally
         doing = f"stopped {self.stopped}" if self.stopped else "input read" if self.all_read else "reading"
         late = self._outlet.pending - len(self._running)
-        unwritten = [f"{late} results held back"] if late > 0 else []
+        unwritten = [f"{counted(late, 'result')} held back"] if late > 0 else []
         return ", ".join([f"{tally.succeeded} succeeded", f"{tally.failed} failed", doing, *unwritten])
 
     async def run(self, stdin: int, reader: InputReader) -> None:
@@ -127,7 +130,7 @@ class Session:
                 reason = f"The run was stopped ({self.stopped or 'no new work is taken'}) before this call."
                 self._put(group, index, not_started(call, reason))
             else:
-                self._running[execution.id] = execution
+                self._running[execution.id] = (execution, group, index)
                 self._jobs.start_soon(self._follow, execution, group, index, name=f"armory-trio: {execution.id}")
         if not group.turn.calls:
             self._close(group)
@@ -143,10 +146,24 @@ class Session:
     async def _follow(self, execution: Execution, group: _Group, index: int) -> None:
         result = await execution.result()
         del self._running[execution.id]
+        self._settling[execution.id] = execution
         self._put(group, index, result)
         if self._settings.fail_fast and result.outcome == "error":
             self._fail_fast(result)
         self.tally.settled(await execution.settled())
+        del self._settling[execution.id]
+
+    def collect(self) -> None:
+        """Hand over what has ended and was not followed to its end: the supervisor fell, and `run` was cancelled."""
+        for execution, group, index in self._running.values():
+            result = execution.privileged_snapshot().result
+            if result is not None:
+                self._settling[execution.id] = execution
+                self._put(group, index, result)
+        for execution in self._settling.values():
+            self.tally.settled(execution.snapshot)
+        self._running.clear()
+        self._settling.clear()
 
     def _put(self, group: _Group, index: int, result: ToolResult[object]) -> None:
         self.tally.decided(result)
@@ -167,5 +184,5 @@ class Session:
     def _fail_fast(self, result: ToolResult[object]) -> None:
         reason = f"call {result.call_id} of {result.tool_name!r} failed, and the run fails fast"
         self.stop(reason)
-        for execution in list(self._running.values()):
+        for execution, _, _ in list(self._running.values()):
             execution.abort(reason)

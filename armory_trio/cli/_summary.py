@@ -9,6 +9,7 @@ from typing import Final
 import attrs
 
 from ..definitions import ToolResult
+from ..definitions._plurals import counted
 from ..engine import Report, Snapshot
 from ..providers import Turn
 
@@ -74,11 +75,11 @@ def headline(tally: Tally) -> str:
         codes = ", ".join(f"{code} {count}" for code, count in tally.codes.most_common())
         parts.append(f"{tally.failed} failed ({codes})")
     if tally.paused:
-        parts.append(f"{tally.paused} need somebody to act")
+        parts.append(f"{tally.paused} {'needs' if tally.paused == 1 else 'need'} somebody to act")
     if tally.others:
         kinds = ", ".join(f"{kind} {count}" for kind, count in tally.others.most_common())
         parts.append(f"{tally.others.total()} of other types left alone ({kinds})")
-    return f"{tally.calls} {'call' if tally.calls == 1 else 'calls'}: {', '.join(parts)}"
+    return f"{counted(tally.calls, 'call')}: {', '.join(parts)}"
 
 
 def uncertain_lines(tally: Tally, report: Report | None) -> Iterator[str]:
@@ -92,6 +93,6 @@ def uncertain_lines(tally: Tally, report: Report | None) -> Iterator[str]:
         kind = "its thread cannot be stopped" if shot in report.abandoned_threads else shot.state
         yield f"still running: {shot.tool_name} ({shot.call_id}, {shot.execution_id}): {kind}"
     if len(report.unfinished) > _NAMED:
-        yield f"and {len(report.unfinished) - _NAMED} more that still run"
+        yield f"and {len(report.unfinished) - _NAMED} more still running"
     for bug in report.bugs[:_NAMED]:
         yield f"a bug of armory-trio, please report it: {bug}"

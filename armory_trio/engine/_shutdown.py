@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-import os
 import signal
 import sys
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal, Protocol
 
 import msgspec
 import trio
 
-from ._abort import cut, request_abort
+from ..definitions._plurals import counted
+from ._abort import cut
+from ._batch import abort_each
+from ._concurrency import open_private_nursery
 from ._events import AdmissionWasClosed
 from ._execution import Core
 from ._lifecycle import FINAL, UNKNOWN_EFFECT, Snapshot
+from ._options import check_seconds
+from ._signals import Caught, catch_signals
 
 Mode = Literal["drain", "abort"]
 
@@ -119,6 +125,8 @@ def close_admission(core: Core, reason: str) -> None:
             question.cancel("the supervisor takes no new work; nobody will answer")
         if record.feeder is not None:
             record.feeder.limit_wait()
+    for tell in core.hooks.closing:
+        tell()
 
 
 def abort_everything(core: Core, reason: str, *, source: Literal["shutdown", "supervisor"] = "shutdown") -> None:
@@ -126,18 +134,16 @@ def abort_everything(core: Core, reason: str, *, source: Literal["shutdown", "su
     close_admission(core, reason)
     live = tuple(core.live.values())
     asked_before = [record for record in live if record.abort is not None]
-    for record in live:
-        if record.parent is None:
-            request_abort(record, source, reason)
+    abort_each(core, (record for record in live if record.parent is None), source, reason)
     for record in asked_before:
         cut(record)
 
 
 async def wait_idle(core: Core) -> None:
     """Return when no execution is live. Always a checkpoint."""
+    await trio.lowlevel.checkpoint()  # first: during a last one somebody could start something
     while core.live:
         await core.stirred()
-    await trio.lowlevel.checkpoint()
 
 
 async def wait_all_settled(core: Core) -> None:
@@ -171,6 +177,7 @@ class Stoppable(Protocol):
     """A supervisor, as far as ending it needs it."""
 
     async def shutdown(self, mode: Mode = "drain", *, drain_for: float | None = None) -> Report: ...
+    async def wait_shut_down(self) -> Report: ...
     @property
     def active(self) -> int: ...
     @property
@@ -181,50 +188,64 @@ async def serve_until_signal(supervisor: Stoppable, *, drain_for: float | None =
     """Wait for SIGTERM or SIGINT, and end the supervisor: what a service does for the rest of its life.
 
     The first signal drains and says so, the second aborts, the third exits the process at once with a list of what
-    was left.
+    was left. Each counts, however quickly they follow each other. SIGHUP counts as well, unless the host handles or
+    ignores it: otherwise a closed terminal would end the process without a drain.
 
     Args:
-        supervisor: The supervisor, whose block this is called in. Only the main thread can receive signals.
+        supervisor: The supervisor, whose block this is called in.
         drain_for: Seconds that the drain may take; by default the supervisor's own.
 
     Returns:
-        The report; its ``exit_code`` is what the process should end with.
+        The report, once the supervisor was shut down, by a signal or by anybody else. Its ``exit_code`` is what the
+        process should end with. Whoever handled the signals before handles them again.
 
     Cancelled: the signals are no longer caught; the supervisor goes on, or goes on ending.
+
+    Raises:
+        RuntimeError: This is not the main thread, which alone can catch signals.
+        ShutdownFromInside: A running tool called it; it would wait for itself.
+        DefinitionError: *drain_for* is no length of time.
     """
-    report: Report | None = None
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async with trio.open_nursery() as nursery:
-            count = 0
-
-            async def end(mode: Mode) -> None:
-                nonlocal report
-                report = await supervisor.shutdown(mode, drain_for=drain_for)
-                nursery.cancel_scope.cancel("the supervisor is closed")
-
-            async for number in signals:
-                count += 1
-                name = signal.Signals(number).name
-                if count == 1:
-                    _say(f"{name}: draining {supervisor.active} executions; a second signal aborts them")
-                    nursery.start_soon(end, "drain")
-                elif count == 2:
-                    _say(f"{name}: aborting {supervisor.active} executions; a third signal exits at once")
-                    nursery.start_soon(end, "abort")
-                else:
-                    _exit_at_once(supervisor)
-    assert report is not None
+    if drain_for is not None:
+        check_seconds("serve_until_signal", "drain_for", drain_for)
+    caught = Caught("armory_trio", "execution", lambda: _left(supervisor))
+    with catch_signals(caught, _signals_to_serve()):
+        async with open_private_nursery() as nursery:
+            nursery.start_soon(_heed, supervisor, caught, nursery, drain_for, name="armory_trio: signals")
+            report = await supervisor.wait_shut_down()
+            nursery.cancel_scope.cancel("the supervisor is shut down")
     return report
 
 
+def _signals_to_serve() -> Iterator[signal.Signals]:
+    yield from (signal.SIGTERM, signal.SIGINT)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        yield signal.SIGHUP
+
+
+async def _heed(supervisor: Stoppable, caught: Caught, nursery: trio.Nursery, drain_for: float | None) -> None:
+    """The first signal drains, the second aborts. The third exits at once, and does not come here."""
+    mode: Mode = "drain"
+    async for number in caught:
+        active = counted(supervisor.active, "execution")
+        if mode == "drain":
+            _say(f"{number.name}: draining {active}; a second signal aborts")
+        else:
+            _say(f"{number.name}: aborting {active}; a third signal exits at once")
+        nursery.start_soon(_end, supervisor, mode, drain_for)
+        mode = "abort"
+
+
+async def _end(supervisor: Stoppable, mode: Mode, drain_for: float | None) -> None:
+    await supervisor.shutdown(mode, drain_for=drain_for)
+
+
 def _say(line: str) -> None:
-    sys.stderr.write(f"armory_trio: {line}\n")
-    sys.stderr.flush()
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # a stderr that is gone must stop nothing
+        sys.stderr.write(f"armory_trio: {line}\n")
+        sys.stderr.flush()
 
 
-def _exit_at_once(supervisor: Stoppable) -> None:
-    left = supervisor.executions.inspect(live_only=True)
-    _say(f"exiting at once; {len(left)} executions are left in an unknown state")
-    for snapshot in left:
-        _say(f"left: {snapshot.execution_id} {snapshot.tool_name} ({snapshot.state})")
-    os._exit(EXIT_UNFINISHED)
+def _left(supervisor: Stoppable) -> Sequence[str]:
+    shots = supervisor.executions.inspect(live_only=True)
+    return [f"left: {shot.execution_id} {shot.tool_name} ({shot.state})" for shot in shots]

@@ -43,10 +43,23 @@ def test_the_version_is_told(cli: Cli) -> None:
         pytest.param(["run", "--timeout", "nan"], "'nan' is no positive number", id="no number"),
         pytest.param(["run", "--deadline", "soon"], "'soon' is no positive number", id="a word"),
         pytest.param(["run", "--drain-for", "-1"], "'-1' is no number of seconds", id="negative drain"),
-        pytest.param(["run", "--concurrency", "0"], "0 is not in the range", id="no concurrency"),
-        pytest.param(["run", "--concurrency", "-2"], "-2 is not in the range", id="negative concurrency"),
-        pytest.param(["run", "--queue", "-1"], "-1 is not in the range", id="negative queue"),
-        pytest.param(["run", "--max-bytes", "0"], "0 is not in the range", id="no bytes"),
+        pytest.param(
+            ["run", "--concurrency", "0"],
+            "'--concurrency': '0' is no whole number of 1 or more, such as 8",
+            id="no concurrency",
+        ),
+        pytest.param(["run", "--concurrency", "-2"], "'-2' is no whole number of 1 or more", id="negative concurrency"),
+        *[
+            pytest.param(
+                ["run", "--concurrency", wrong],
+                f"'--concurrency': {wrong!r} is no whole number of 1 or more, such as 8",
+                id=f"{wrong} concurrency",
+            )
+            for wrong in ("nan", "inf", "1.5", "-1", "many", "")
+        ],
+        pytest.param(["run", "--concurrency", "9" * 5_000], "'--concurrency': '9999", id="endless concurrency"),
+        pytest.param(["run", "--queue", "-1"], "'--queue': '-1' is no whole number of 0 or more", id="negative queue"),
+        pytest.param(["run", "--max-bytes", "0"], "'--max-bytes': '0' is no whole number of 1 or more", id="no bytes"),
         pytest.param(["run", "--sequential", "--concurrency", "4", "-"], "contradicts", id="contradiction"),
         pytest.param(["run", "a.json", "b.json"], "one FILE at most, and these are 2: a.json, b.json", id="two files"),
         pytest.param(["tools", "a.json"], "'a.json' is no MODULE:ATTRIBUTE", id="tools of a file"),
@@ -134,14 +147,87 @@ def test_a_bug_of_ours_is_no_failed_call(cli: Cli, monkeypatch: pytest.MonkeyPat
     assert "this is a bug of armory-trio" in ended.err
 
 
-@requirement("cli.exit.bug")
-def test_a_tool_that_raises_keyboard_interrupt_ends_the_run_like_one(cli: Cli) -> None:
-    cli.write(
-        "stopper.py",
-        "from armory_trio import tool\n@tool(effect='read-only')\nasync def stop() -> None:\n    raise KeyboardInterrupt\n",
-    )
+STOPPER = """
+import trio
+from armory_trio import tool
 
-    ended = cli("run", "stopper:stop", "-", stdin=jsonl(call("stop")))
+done = 0
+
+@tool(effect="read-only")
+async def add(a: int, b: int) -> int:
+    global done
+    await trio.sleep(0)
+    done += 1
+    return a + b
+
+@tool(effect="read-only")
+async def wait() -> None:
+    await trio.sleep_forever()
+
+@tool(effect="read-only")
+async def stop(after: int = 0, blocking: bool = False) -> None:
+    while done < after:
+        await trio.sleep(0)
+    raise KeyboardInterrupt
+
+@tool(effect="read-only")
+def stop_in_a_thread() -> None:
+    raise KeyboardInterrupt
+
+tools = [add, wait, stop, stop_in_a_thread]
+"""
+
+
+@requirement("cli.exit.bug")
+@pytest.mark.parametrize("name", ["stop", "stop_in_a_thread"])
+def test_a_tool_that_raises_keyboard_interrupt_ends_the_run_like_one(name: str, cli: Cli) -> None:
+    cli.write("stopper.py", STOPPER)
+
+    ended = cli("run", "stopper:tools", "-", stdin=jsonl(call(name)))
 
     assert ended.code == 130
     assert "Traceback" not in ended.err
+    assert ended.told[-1] == "interrupted; whatever ran was aborted"
+
+
+@requirement("cli.exit.interrupted")
+@pytest.mark.parametrize("options", [[], ["--unordered"]], ids=["ordered", "unordered"])
+def test_results_that_had_ended_are_written_when_a_tool_interrupts_the_run(options: list[str], cli: Cli) -> None:
+    cli.write("stopper.py", STOPPER)
+    calls = [call("wait", "w"), *[call("add", f"a{n}", a=n, b=1) for n in range(5)], call("stop", "s", after=5)]
+
+    ended = cli("run", "stopper:tools", "-", *options, stdin=jsonl(*calls))
+
+    values = {line["call_id"]: line["value"] for line in ended.lines}
+    assert {name: values[name] for name in values if str(name).startswith("a")} == {f"a{n}": n + 1 for n in range(5)}
+    assert len(ended.lines) == len(values)
+    assert ended.code == 130
+    assert [line for line in ended.told if line.endswith(" not written")] == []
+    assert any(line.startswith("7 calls: 5 succeeded, 2 failed (CANCELLED 2)") for line in ended.told)
+
+
+@requirement("cli.exit.interrupted")
+def test_the_messages_of_a_transcript_that_had_ended_are_written_when_a_tool_interrupts_the_run(cli: Cli) -> None:
+    cli.write("stopper.py", STOPPER)
+    asked = [
+        {
+            "role": "assistant",
+            "tool_calls": [
+                {
+                    "id": f"{name}-{n}",
+                    "type": "function",
+                    "function": {"name": name, "arguments": json.dumps(arguments)},
+                }
+            ],
+        }
+        for n, (name, arguments) in enumerate(
+            [("add", {"a": 1, "b": 2}), ("stop", {"after": 1}), ("add", {"a": 1, "b": 2})]
+        )
+    ]
+    cli.write("history.json", json.dumps({"messages": asked}))
+
+    ended = cli("run", "stopper:tools", "history.json", "--format", "openai")
+
+    assert [line["tool_call_id"] for line in ended.lines] == ["add-0", "stop-1"]
+    assert ended.lines[0]["content"] == "3"
+    assert ended.code == 130

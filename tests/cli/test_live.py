@@ -250,7 +250,7 @@ def test_the_cursor_comes_back_however_the_run_is_stopped(tool: str, code: int, 
     cli.write("calls.jsonl", jsonl(call(tool)))
     with terminal(cli) as screen:
         screen.until(b"1 running")
-        for told in (b"draining 1 calls", b"aborting 1 calls"):
+        for told in (b"draining 1 call ", b"aborting 1 call;"):
             screen.popen.terminate()
             screen.until(told)
         if tool == "stuck":

@@ -16,6 +16,10 @@ def never(size: int) -> bool:
     return False
 
 
+def nothing() -> None:
+    pass
+
+
 def always(size: int) -> bool:
     return True
 
@@ -34,7 +38,7 @@ class Paper:
         self.written += data
 
     def outlet(self, *, ordered: bool = True) -> Outlet:
-        return Outlet(self.write, never, ordered=ordered, on_failure=self.errors.append)
+        return Outlet(self.write, never, ordered=ordered, on_failure=self.errors.append, on_progress=nothing)
 
 
 @requirement("cli.run.order")
@@ -101,7 +105,7 @@ async def test_after_a_failure_the_rest_is_dropped_and_counted(takes: Callable[[
         paper.errors.append(given)
         failed.set()
 
-    outlet = Outlet(paper.write, takes, ordered=True, on_failure=on_failure)
+    outlet = Outlet(paper.write, takes, ordered=True, on_failure=on_failure, on_progress=nothing)
     slots = [outlet.reserve(1) for _ in range(3)]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(outlet.run)

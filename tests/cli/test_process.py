@@ -64,9 +64,30 @@ def test_the_first_signal_drains_and_work_that_finishes_in_time_succeeds(
         release.let_go()
         ended = process.wait()
 
-    assert said == f"armory-trio: {number.name}: draining 1 calls for at most 30 s; a second signal aborts them\n"
+    assert said == f"armory-trio: {number.name}: draining 1 call for at most 30 s; a second signal aborts\n"
     assert (ended.code, ended.values) == (0, ["through"])
     assert ended.told == ["1 call: 1 succeeded", f"{number.name}: drained"]
+
+
+@requirement("cli.signal.hangup")
+def test_a_closed_terminal_drains_like_any_other_signal(cli: Cli, started: Fifo, release: Fifo) -> None:
+    name = cli.write("calls.jsonl", jsonl(call("gate"), call("fail")))
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        process = cli.spawn("run", "my_tools:toolbox", name)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    with process:
+        started.wait()
+        process.signal(signal.SIGHUP)
+        said = process.error_line()
+        release.let_go()
+        ended = process.wait()
+
+    assert said.startswith("armory-trio: SIGHUP: draining ")
+    assert ended.codes == ["success", "TRANSIENT_ERROR"]
+    assert ended.code == 129
+    assert any(line.startswith("SIGHUP: drained") for line in ended.told)
 
 
 @requirement("cli.signal.drain")
@@ -140,7 +161,7 @@ def test_the_second_signal_aborts(cli: Cli, started: Fifo, release: Fifo) -> Non
 
     assert (ended.code, ended.codes) == (130, ["CANCELLED"])
     assert ended.told == [
-        "SIGINT: aborting 1 calls; a third signal exits at once",
+        "SIGINT: aborting 1 call; a third signal exits at once",
         "1 call: 0 succeeded, 1 failed (CANCELLED 1)",
         "SIGINT: aborted",
     ]
@@ -171,7 +192,7 @@ def test_two_signals_in_one_moment_are_two(cli: Cli, started: Fifo, release: Fif
         ended = process.wait()
 
     assert ended.codes == ["CANCELLED"]
-    assert any("aborting 1 calls" in line for line in ended.told)
+    assert any("aborting 1 call" in line for line in ended.told)
 
 
 @requirement("cli.signal.abort")
@@ -186,7 +207,7 @@ def test_an_abort_does_not_wait_for_a_reader_that_does_not_read(cli: Cli, starte
         assert process.popen.wait(timeout=BOUND) == 2
         ended = process.end()
 
-    assert any("results were not written" in line for line in ended.told)
+    assert any(" not written" in line for line in ended.told)
 
 
 @requirement("cli.signal.at-once")
@@ -203,7 +224,7 @@ def test_the_third_signal_exits_at_once_with_the_list(tool: str, cli: Cli, start
         ended = process.wait()
 
     assert ended.code == 4
-    assert ": exiting at once; 1 calls are left in an unknown state" in ended.err
+    assert ": exiting at once; 1 call left in an unknown state" in ended.err
     assert f"armory-trio: {tool} (c1, exe-" in ended.err
 
 
@@ -421,7 +442,7 @@ def test_a_full_disk_is_said_in_a_line(cli: Cli) -> None:
 
     assert ended.returncode == 2
     assert ended.stderr.startswith("armory-trio: the results cannot be written: No space left on device\n")
-    assert "1 results were not written" in ended.stderr
+    assert "1 result not written" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
@@ -439,6 +460,50 @@ def test_a_list_of_tools_for_a_full_disk_is_said_in_a_line(cli: Cli) -> None:
 
     assert ended.stderr == "armory-trio: standard output cannot be written: No space left on device\n"
     assert ended.returncode == 2
+
+
+@requirement("cli.stdout.unwritable")
+@pytest.mark.parametrize("words", ["--help", "--version", "run --help", "tools --help", "tools my_tools:add --json"])
+@pytest.mark.parametrize(
+    ("redirection", "told"),
+    [
+        pytest.param("> /dev/full", "standard output cannot be written: No space left on device", id="full"),
+        pytest.param(">&-", "standard output ", id="closed"),
+    ],
+)
+def test_a_text_that_cannot_be_written_is_no_bug_of_ours(words: str, redirection: str, told: str, cli: Cli) -> None:
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f'"$0" -m armory_trio {words} {redirection}', sys.executable],
+        cwd=cli.directory,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=BOUND,
+        check=False,
+    )
+
+    [line] = ended.stderr.splitlines()
+    assert line.startswith(f"armory-trio: {told}")
+    assert (ended.returncode, ended.stdout) == (2, "")
+
+
+@requirement("cli.stdout.closed-pipe")
+@pytest.mark.parametrize("words", ["--help", "--version", "run --help"])
+def test_a_reader_of_help_that_goes_away_is_quiet(words: str, cli: Cli) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as pipe:
+        ended = subprocess.run(
+            [sys.executable, "-m", "armory_trio", *words.split()],
+            cwd=cli.directory,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            timeout=BOUND,
+            check=False,
+        )
+
+    assert (ended.returncode, ended.stderr) == (141, b"")
 
 
 @requirement("cli.stdout.unwritable")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import re
 import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from functools import partial
+from typing import Literal
 
 import pytest
 import trio
@@ -28,6 +30,7 @@ from armory_trio import (
     ToolCall,
     ToolContext,
     ToolResult,
+    current_supervisor,
     open_supervisor,
     serve_until_signal,
     tool,
@@ -677,24 +680,203 @@ async def test_the_first_signal_drains_and_the_second_aborts(
         await execution.settled()
 
     said = capsys.readouterr().err
-    assert "SIGTERM: draining 1 executions; a second signal aborts them" in said
-    assert "SIGINT: aborting 1 executions; a third signal exits at once" in said
+    assert "SIGTERM: draining 1 execution; a second signal aborts" in said
+    assert "SIGINT: aborting 1 execution; a third signal exits at once" in said
     assert [(report.mode, report.exit_code) for report in reports] == [("abort", 3)]
+
+
+async def serve_into(reports: list[Report], supervisor: Supervisor) -> None:
+    reports.append(await serve_until_signal(supervisor, drain_for=100))
+
+
+@requirement("shutdown.signals-counted")
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+async def test_two_signals_before_anybody_has_heeded_the_first_are_two(
+    second: signal.Signals, autojump_clock: trio.abc.Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reports: list[Report] = []
+    async with open_supervisor(Toolbox([watch])) as supervisor, trio.open_nursery() as nursery:
+        nursery.start_soon(serve_into, reports, supervisor)
+        supervisor.start(watching(60))
+        supervisor.start(watching(60))
+        await trio.testing.wait_all_tasks_blocked()
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(second)
+        await supervisor.wait_shut_down()
+
+        assert trio.current_time() < 60
+
+    assert capsys.readouterr().err.splitlines() == [
+        "armory_trio: SIGTERM: draining 2 executions; a second signal aborts",
+        f"armory_trio: {second.name}: aborting 2 executions; a third signal exits at once",
+    ]
+    assert [report.mode for report in reports] == ["abort"]
+
+
+@requirement("shutdown.served")
+@pytest.mark.parametrize("mode", ["drain", "abort"])
+async def test_serving_returns_the_report_when_somebody_else_shuts_the_supervisor_down(
+    mode: Literal["drain", "abort"], autojump_clock: trio.abc.Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reports: list[Report] = []
+    async with open_supervisor(Toolbox([watch])) as supervisor, trio.open_nursery() as nursery:
+        nursery.start_soon(serve_into, reports, supervisor)
+        supervisor.start(watching(5))
+        await trio.testing.wait_all_tasks_blocked()
+        supervisor.close_admission()
+        await trio.sleep(1)
+        assert reports == []
+        reports.append(await supervisor.shutdown(mode))
+
+    assert [report.mode for report in reports] == [mode, mode]
+    assert [report.ended for report in reports] == [1, 1]
+    assert capsys.readouterr().err == ""
+
+
+@requirement("shutdown.served")
+async def test_serving_what_was_shut_down_before_returns_its_report_at_once(autojump_clock: trio.abc.Clock) -> None:
+    async with open_supervisor(Toolbox([add])) as supervisor:
+        await supervisor.execute(ADD)
+        report = await supervisor.shutdown()
+
+        assert await serve_until_signal(supervisor) == report
+        assert await supervisor.wait_shut_down() == report
+
+
+@requirement("shutdown.served")
+async def test_serving_from_outside_returns_when_the_block_is_left(autojump_clock: trio.abc.Clock) -> None:
+    reports: list[Report] = []
+    async with trio.open_nursery() as nursery, open_supervisor(Toolbox([watch])) as supervisor:
+        nursery.start_soon(serve_into, reports, supervisor)
+        supervisor.start(watching(5))
+        await trio.testing.wait_all_tasks_blocked()
+
+    assert [(report.mode, report.ended) for report in reports] == [("drain", 1)]
+
+
+@requirement("shutdown.from-inside")
+async def test_a_tool_that_waits_for_the_end_of_its_supervisor_is_refused(autojump_clock: trio.abc.Clock) -> None:
+    @tool
+    async def wait_for_the_end() -> None:
+        await current_supervisor().wait_shut_down()
+
+    async with open_supervisor(Toolbox([wait_for_the_end])) as supervisor:
+        result = await supervisor.execute(ToolCall("wait_for_the_end"))
+
+    assert result.error is not None
+    assert "ShutdownFromInside" in result.error.message
+
+
+HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+@pytest.fixture
+def hangups() -> Iterator[None]:
+    """SIGHUP ends the process, as it does unless somebody says otherwise (as whoever runs the tests may have)."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @requirement("shutdown.signals")
 async def test_serving_that_is_cancelled_gives_the_signals_back_and_leaves_the_work_alone(
-    autojump_clock: trio.abc.Clock,
+    autojump_clock: trio.abc.Clock, hangups: None
 ) -> None:
-    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+    before = [signal.getsignal(number) for number in HANDLED]
     async with open_supervisor(Toolbox([watch])) as supervisor:
         execution = supervisor.start(watching(5))
         with trio.move_on_after(1):
             await serve_until_signal(supervisor)
 
-        assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before
+        assert [signal.getsignal(number) for number in HANDLED] == before
         assert not supervisor.closed
         assert (await execution.result()).outcome == "success"
+
+
+@requirement("shutdown.signals-restored")
+async def test_whoever_handled_the_signals_before_handles_them_after_every_other_end_too(
+    autojump_clock: trio.abc.Clock, hangups: None
+) -> None:
+    @tool
+    async def interrupt() -> None:
+        await trio.sleep(1)
+        raise KeyboardInterrupt
+
+    before = [signal.getsignal(number) for number in HANDLED]
+    async with open_supervisor(Toolbox([add])) as supervisor:
+        with pytest.raises(DefinitionError):
+            await serve_until_signal(supervisor, drain_for=-1)
+        assert [signal.getsignal(number) for number in HANDLED] == before
+        await supervisor.shutdown()
+        await serve_until_signal(supervisor)
+        assert [signal.getsignal(number) for number in HANDLED] == before
+
+    async def be_interrupted() -> None:
+        async with open_supervisor(Toolbox([interrupt])) as supervisor:
+            supervisor.start(ToolCall("interrupt"))
+            await serve_until_signal(supervisor)
+
+    with pytest.raises(KeyboardInterrupt):
+        await be_interrupted()
+    assert [signal.getsignal(number) for number in HANDLED] == before
+
+
+@requirement("shutdown.signals-restored")
+async def test_a_signal_that_nobody_heeded_when_serving_was_cancelled_goes_to_who_handles_it_then(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    got: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: got.append(number))
+    try:
+        async with open_supervisor(Toolbox([add])) as supervisor:
+            with trio.CancelScope() as scope:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(serve_until_signal, supervisor)
+                    await trio.testing.wait_all_tasks_blocked()
+                    scope.cancel()
+                    signal.raise_signal(signal.SIGTERM)
+                    signal.raise_signal(signal.SIGTERM)
+                    assert got == []
+
+            assert got == [signal.SIGTERM, signal.SIGTERM]
+            assert not supervisor.closed
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@requirement("shutdown.signals-hangup")
+async def test_a_closed_terminal_drains_unless_the_host_has_other_plans_for_that_signal(
+    autojump_clock: trio.abc.Clock, hangups: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reports: list[Report] = []
+    async with open_supervisor(Toolbox([add])) as supervisor, trio.open_nursery() as nursery:
+        nursery.start_soon(serve_into, reports, supervisor)
+        await trio.testing.wait_all_tasks_blocked()
+        signal.raise_signal(signal.SIGHUP)
+
+    assert [report.mode for report in reports] == ["drain"]
+    assert "SIGHUP: draining 0 executions" in capsys.readouterr().err
+
+    got: list[int] = []
+    signal.signal(signal.SIGHUP, lambda number, frame: got.append(number))
+    async with open_supervisor(Toolbox([add])) as supervisor, trio.open_nursery() as nursery:
+        nursery.start_soon(serve_until_signal, supervisor)
+        await trio.testing.wait_all_tasks_blocked()
+        signal.raise_signal(signal.SIGHUP)
+        await trio.testing.wait_all_tasks_blocked()
+
+        assert (got, supervisor.closed) == ([signal.SIGHUP], False)
+        nursery.cancel_scope.cancel()
+
+
+@requirement("shutdown.signals-main-thread")
+async def test_serving_outside_of_the_main_thread_says_what_to_do() -> None:
+    async def serve() -> None:
+        async with open_supervisor(Toolbox([add])) as supervisor:
+            await serve_until_signal(supervisor)
+
+    with trio.fail_after(PATIENCE), pytest.raises(RuntimeError, match=r"only the main thread .* call trio\.run there"):
+        await trio.to_thread.run_sync(trio.run, serve)
 
 
 SERVICE = textwrap.dedent(
@@ -715,6 +897,12 @@ SERVICE = textwrap.dedent(
     async def write():
         await trio.sleep_forever()
 
+    @tool(placement="task")
+    def busy():
+        print("serving", flush=True)
+        while True:
+            pass
+
     @tool
     async def deaf():
         with trio.CancelScope(shield=True):
@@ -726,7 +914,7 @@ SERVICE = textwrap.dedent(
         finish.set()
 
     async def main(name):
-        async with open_supervisor(Toolbox([job, write, deaf])) as supervisor, trio.open_nursery() as nursery:
+        async with open_supervisor(Toolbox([job, write, deaf, busy])) as supervisor, trio.open_nursery() as nursery:
             nursery.start_soon(obey)
             execution = supervisor.start(ToolCall(name))
             nursery.start_soon(announce, supervisor)
@@ -802,13 +990,13 @@ async def test_a_service_that_gets_a_signal_finishes_its_work_and_exits_clean(nu
         async with trio.open_nursery() as nursery:
             service = await start_service(nursery, "job")
             service.process.send_signal(number)
-            await service.hears("a second signal aborts them")
+            await service.hears("a second signal aborts")
             await service.stdin.send_all(b"finish\n")
             code, printed = await service.ends()
 
     assert printed.strip() == "report: drain 1 success"
     assert code == 0
-    assert f"{number.name}: draining 1 executions" in service.said
+    assert f"{number.name}: draining 1 execution;" in service.said
 
 
 @requirement("shutdown.signals-to-a-process")
@@ -817,13 +1005,13 @@ async def test_a_service_that_gets_a_second_signal_aborts_and_says_what_is_uncer
         async with trio.open_nursery() as nursery:
             service = await start_service(nursery, "write")
             service.process.send_signal(signal.SIGTERM)
-            await service.hears("a second signal aborts them")
+            await service.hears("a second signal aborts")
             service.process.send_signal(signal.SIGTERM)
             code, printed = await service.ends()
 
     assert printed.strip() == "report: abort 1 error"
     assert code == 3
-    assert "SIGTERM: aborting 1 executions" in service.said
+    assert "SIGTERM: aborting 1 execution;" in service.said
 
 
 @requirement("shutdown.signals-to-a-process")
@@ -831,7 +1019,7 @@ async def test_a_service_that_gets_a_third_signal_exits_at_once_with_the_list() 
     with trio.fail_after(PATIENCE):
         async with trio.open_nursery() as nursery:
             service = await start_service(nursery, "deaf")
-            for words in ("a second signal aborts them", "a third signal exits at once"):
+            for words in ("a second signal aborts", "a third signal exits at once"):
                 service.process.send_signal(signal.SIGINT)
                 await service.hears(words)
             service.process.send_signal(signal.SIGTERM)
@@ -839,5 +1027,22 @@ async def test_a_service_that_gets_a_third_signal_exits_at_once_with_the_list() 
 
     assert printed.strip() == ""
     assert code == 4
-    assert "exiting at once; 1 executions are left in an unknown state" in service.said
-    assert re.search(r"left: exe-[0-9a-f]+-1 deaf \((abort-requested|cleanup-pending)\)", service.said)
+    assert "SIGTERM: exiting at once; 1 execution left in an unknown state" in service.said
+    assert re.search(r"left: exe-[0-9a-f]+-1 deaf \((active|abort-requested|cleanup-pending)\)", service.said)
+
+
+@requirement("shutdown.signals-counted")
+async def test_the_third_signal_exits_at_once_even_while_a_tool_blocks_the_event_loop() -> None:
+    with trio.fail_after(PATIENCE):
+        async with trio.open_nursery() as nursery:
+            service = await start_service(nursery, "busy")
+            for number in itertools.cycle(HANDLED[:2]):  # one that Python has not come to yet swallows its like
+                if service.process.poll() is not None:
+                    break
+                service.process.send_signal(number)
+                await trio.sleep(0.01)
+            code, _ = await service.ends()
+
+    assert code == 4
+    assert service.said.count("exiting at once; 1 execution left in an unknown state") == 1
+    assert re.search(r"left: exe-[0-9a-f]+-1 busy \(active\)", service.said)
