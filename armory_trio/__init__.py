@@ -26,6 +26,7 @@ from .definitions import JsonContent as JsonContent
 from .definitions import Lifecycle as Lifecycle
 from .definitions import LinkContent as LinkContent
 from .definitions import Outcome as Outcome
+from .definitions import Process as Process
 from .definitions import RequestContext as RequestContext
 from .definitions import RequiredAction as RequiredAction
 from .definitions import Risk as Risk
@@ -80,6 +81,7 @@ from .engine import StreamClosed as StreamClosed
 from .engine import StreamOpened as StreamOpened
 from .engine import Supervisor as Supervisor
 from .engine import Updates as Updates
+from .engine import current_supervisor as current_supervisor
 from .engine import open_supervisor as open_supervisor
 from .engine import serve_until_signal as serve_until_signal
 from .errors import AdmissionClosed as AdmissionClosed

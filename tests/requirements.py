@@ -38,6 +38,7 @@ def requirement(*ids: str) -> Callable[[F], F]:
 
 
 _DEFINITIONS: Final[Mapping[str, Requirement]] = {
+    "definitions.plurals": Requirement("style 4", "Numbers of things are told in the right number, one or many."),
     "definitions.effect.read-only-bare": Requirement(
         "design 5",
         "`read-only` may be declared as a bare word.",
@@ -606,6 +607,18 @@ _CAPACITY: Final[Mapping[str, Requirement]] = {
     "capacity.holders": Requirement(
         "field case 14", "A slot is held until the body really ended, and whoever holds it can be named."
     ),
+    "capacity.bounded-overtaking": Requirement(
+        "design 9",
+        "As long as running calls end, a waiting call starts after a bounded number of later ones, whatever limits, reads, "
+        "writes, nested calls and joins are mixed.",
+    ),
+    "capacity.equal-shares": Requirement(
+        "design 9",
+        "Owners that all have calls waiting get equal shares of what runs at any time, however long their queues are.",
+    ),
+    "capacity.newcomer": Requirement(
+        "design 9", "The first call of another owner starts within one round, however many calls of others wait."
+    ),
     "capacity.cost": Requirement("design 14", "Starting the next call costs the same however many calls wait."),
 }
 
@@ -709,6 +722,12 @@ _ENGINE: Final[Mapping[str, Requirement]] = {
         "design 7", "KeyboardInterrupt is no call's failure: it leaves the supervisor bare and aborts everything."
     ),
     "engine.over": Requirement("design 7", "From the decision on, the context of a tool starts nothing new."),
+    "engine.unreadable-result": Requirement(
+        "design 7",
+        "A result, or an exception, whose own code raises while it is read is that call's failure: invalid output of a "
+        "completed call, or an internal error.",
+    ),
+    "engine.needs-trio": Requirement("design 17", "Opened where trio does not run, a supervisor says what to do."),
     "engine.order": Requirement(
         "design 16, field case 63", "Results come in call order, events in order of completion."
     ),
@@ -722,6 +741,27 @@ _ENGINE: Final[Mapping[str, Requirement]] = {
         "design 8", "timeout, deadline and idle_timeout each count what they say, and stand still for a person."
     ),
     "engine.batch-whole": Requirement("design 9", "A batch is admitted whole or raises, and can be aborted by its id."),
+    "engine.crowd": Requirement(
+        "design 14", "Very many waiting executions are admitted, inspected and aborted in one process."
+    ),
+    "engine.batch-id": Requirement(
+        "design 9", "A host may name a batch and abort it by that name; two live batches never share one."
+    ),
+    "engine.batch-stops-honestly": Requirement(
+        "design 8, 9", "Whoever aborts several calls is told what that did to each, and each says that reason."
+    ),
+    "engine.queue-bound-exact": Requirement(
+        "design 9", "A batch is refused exactly when more of its calls would wait than the queue bound has room for."
+    ),
+    "engine.started-outlives": Requirement(
+        "design 6", "A started execution runs to its end whatever becomes of who started it and of its handle."
+    ),
+    "engine.started-by": Requirement(
+        "design 6", "What a tool started is no child of it, but can be listed and aborted by what started it."
+    ),
+    "engine.current-supervisor": Requirement(
+        "design 17", "A running tool can get hold of the supervisor that runs it; nobody else can."
+    ),
     "engine.capacity-cycle": Requirement(
         "design 9", "A nested call whose wait would never end is refused, with the cycle named."
     ),
@@ -844,6 +884,24 @@ _SHUTDOWN: Final[Mapping[str, Requirement]] = {
         "design 8; field case 10",
         "A service finishes its work on the first signal, aborts on the second, and exits with a list on the third.",
     ),
+    "shutdown.signals-counted": Requirement(
+        "design 8",
+        "Every delivery of a signal counts, also before the one before it was heeded or while a tool blocks.",
+    ),
+    "shutdown.signals-restored": Requirement(
+        "design 8",
+        "Whoever handled the signals before does so after every way out, and gets those that nobody heeded when serving "
+        "was cancelled.",
+    ),
+    "shutdown.signals-hangup": Requirement(
+        "design 8", "SIGHUP drains a service like SIGTERM unless its host handles or ignores it."
+    ),
+    "shutdown.signals-main-thread": Requirement(
+        "design 8", "Serving outside of the main thread is refused with what to do instead."
+    ),
+    "shutdown.served": Requirement(
+        "design 8", "Serving, and waiting for the end, return the report when anybody has shut the supervisor down."
+    ),
     "shutdown.report-forgets-nothing": Requirement(
         "design 8", "The report counts every unknown effect and failed cleanup, kept or not."
     ),
@@ -855,6 +913,9 @@ _SHUTDOWN: Final[Mapping[str, Requirement]] = {
 }
 
 _STREAMS: Final[Mapping[str, Requirement]] = {
+    "streams.never-read": Requirement(
+        "design 8", "A stream of a reader that is cancelled already is recorded as not started, like any other call."
+    ),
     "streams.collected": Requirement(
         "design 10; field case 30", "Without a reader the chunks are collected; the list of them is the value."
     ),
@@ -929,6 +990,11 @@ _STREAMS: Final[Mapping[str, Requirement]] = {
         "design 8", "A thread never holds its caller up: stopped, it is left behind, visibly, as cleanup-pending."
     ),
     "threads.slot-held": Requirement("design 8", "A thread that runs on holds its slot until it really ends."),
+    "threads.late-promise": Requirement(
+        "design 7",
+        "A coroutine or generator that a thread gives when nobody waits any more is no value: it never runs, and what "
+        "the call did is unknown unless its tool is read-only.",
+    ),
     "threads.late-end": Requirement("design 6, 8", "The late end of a thread that was given up is recorded."),
     "threads.check": Requirement(
         "design 5, 8",
@@ -954,6 +1020,101 @@ _STREAMS: Final[Mapping[str, Requirement]] = {
     ),
     "threads.backpressure": Requirement(
         "design 10", "A thread is never more than its buffer, and the chunk in its hand, ahead of its reader."
+    ),
+}
+
+_PLACEMENTS: Final[Mapping[str, Requirement]] = {
+    "placement.values": Requirement(
+        "design 5, 11", "In every place arguments come as their Python types, and the value as the annotation says."
+    ),
+    "placement.validation": Requirement("design 3", "In every place arguments are validated before a body begins."),
+    "placement.exceptions": Requirement(
+        "design 7, 11", "In every place what a body raises is told by type and text, and is its own failure."
+    ),
+    "placement.chunks": Requirement(
+        "design 10, 11", "In every place chunks come in order, collected, reduced or live, and survive an error."
+    ),
+    "placement.backpressure": Requirement(
+        "design 10, 11", "In every place a body is never more than its buffer, and the chunk in its hand, ahead."
+    ),
+    "placement.leaving": Requirement("design 10, 11", "In every place a reader that leaves early stops the tool."),
+    "placement.context": Requirement(
+        "design 11, 17", "In every place the context says who runs, for whom, and whether it should stop."
+    ),
+    "placement.telling": Requirement(
+        "design 11, 17", "In every place progress, log lines and events arrive in order; misuse raises in the body."
+    ),
+    "placement.windows": Requirement(
+        "design 7, 11", "In every place effect windows decide what the world may have seen."
+    ),
+    "placement.stopped-before": Requirement("design 7, 8", "In every place a call stopped while queued never begins."),
+    "placement.stopped-inside": Requirement(
+        "design 8, 11", "In every place an abort releases the caller, and the state is final once the body is gone."
+    ),
+    "placement.honoured": Requirement(
+        "design 8; field case 15", "An abort is never shown as honoured before the body has ended."
+    ),
+    "placement.time-limits": Requirement("design 8, 11", "In every place timeout, deadline and idle timeout hold."),
+    "placement.grace": Requirement("design 8, 11", "In every place a body may finish within its grace."),
+    "placement.capacity": Requirement(
+        "design 9, 11; field case 14", "In every place a slot comes back when the body is gone; its holder is named."
+    ),
+    "placement.late-abort": Requirement(
+        "field case 8", "In every place aborts that meet the end of a body cost no capacity."
+    ),
+    "processes.declared": Requirement(
+        "design 11", "What a worker process could not find or run is refused at definition, with the reason."
+    ),
+    "processes.surroundings": Requirement(
+        "design 11", "A worker has a session and group of its own, and its host's path, directory and environment."
+    ),
+    "processes.context": Requirement(
+        "design 11", "Named values, identifiers and the request context cross; context variables only by name."
+    ),
+    "processes.stays": Requirement("design 11", "What stays with the host raises a clear error in a worker process."),
+    "processes.found": Requirement(
+        "design 11", "A tool is found by module and qualified name; one that takes other arguments there is refused."
+    ),
+    "processes.not-entered": Requirement(
+        "design 7, 11", "Until the function is entered nothing has happened: a failed import says so, with traceback."
+    ),
+    "processes.results": Requirement(
+        "design 11", "Values are read by their annotation where they fit; what cannot be written is OUTPUT_INVALID."
+    ),
+    "processes.sizes": Requirement(
+        "design 11", "Every message has a bound, by default 64 MiB; more is refused in words."
+    ),
+    "processes.output": Requirement("design 11", "What a body prints goes to its host's standard error."),
+    "processes.telling": Requirement("design 11", "Any thread of a body may tell, and very much."),
+    "processes.reuse": Requirement(
+        "design 11", "A process is used again unless it is fresh, was killed, or a call left something running in it."
+    ),
+    "processes.limit": Requirement(
+        "design 9", "`Limits(processes=...)` bounds bodies in processes, and idle processes."
+    ),
+    "processes.direct": Requirement("design 5, 11", "Host code calls a tool in a process as any other."),
+    "processes.unkillable": Requirement(
+        "design 8, 11", "A group that cannot be killed is cleanup-pending, then unknown, and is named in the log."
+    ),
+    "processes.lost": Requirement(
+        "design 7, 11", "A worker that dies, breaks off or breaks the rules is that call's own WORKER_LOST, in words."
+    ),
+    "processes.lost-effect": Requirement(
+        "design 7", "A lost worker leaves the effect unknown, unless windows say more or the body was not entered."
+    ),
+    "processes.replaced": Requirement("design 11", "A worker that dies while it is idle is replaced silently."),
+    "processes.group-killed": Requirement(
+        "design 11", "An abort kills the whole process group, and the state is final only when nothing of it runs."
+    ),
+    "processes.no-zombies": Requirement("design 8, 11", "No dead child of the host is left unreaped."),
+    "processes.leaving": Requirement(
+        "design 8, 11", "Workers end with their supervisor, whichever way its block is left."
+    ),
+    "processes.host-dies": Requirement(
+        "design 11", "When the host itself is killed, its workers and their groups end."
+    ),
+    "processes.never-cancelled": Requirement(
+        "design 5, 8", "A tool that must never be cancelled is killed only when its supervisor is left."
     ),
 }
 
@@ -996,6 +1157,9 @@ _WATCHING: Final[Mapping[str, Requirement]] = {
     "watching.checkpoints": Requirement(
         "design 6",
         "A step is a checkpoint when it has caught up, or every 64 steps; whatever else waits is always one.",
+    ),
+    "watching.decided-in-grace": Requirement(
+        "design 6", "An outcome that is decided while a grace runs is a revision of its own."
     ),
     "watching.cancelled-step": Requirement("design 6", "A cancelled wait or step loses nothing and changes nothing."),
     "watching.events": Requirement(
@@ -1117,6 +1281,42 @@ _PROVIDERS: Final[Mapping[str, Requirement]] = {
 }
 
 _KITS: Final[Mapping[str, Requirement]] = {
+    "kits.background.round-trip": Requirement(
+        "design section 4",
+        "A model starts a call, goes on, and comes back for exactly the result that a direct call would have given.",
+    ),
+    "kits.background.own-only": Requirement(
+        "design section 9", "A model sees and touches background calls of its own owner only, whatever ids it tries."
+    ),
+    "kits.background.await": Requirement(
+        "design section 6", "Waiting for a background call is a declared wait, bounded, and changes nothing about it."
+    ),
+    "kits.background.await-never-hangs": Requirement(
+        "design section 9",
+        "A model is told at once when waiting for a background call would never end, because it holds what that needs.",
+    ),
+    "kits.background.cancel": Requirement(
+        "design section 8", "Cancelling a background call answers what it did, and whether it was honoured."
+    ),
+    "kits.background.which": Requirement(
+        "design section 4", "Only the tools that the host allows are started in the background, never those of the kit."
+    ),
+    "kits.background.refused": Requirement(
+        "design section 7",
+        "A call that is refused at once is told at once, with the reason, and leaves nothing behind.",
+    ),
+    "kits.background.bounded": Requirement(
+        "design section 9",
+        "How many run, how many results are kept and how long is bounded, and what is lost is counted.",
+    ),
+    "kits.background.text": Requirement(
+        "field case 97", "A long result comes in parts that follow each other and lose nothing."
+    ),
+    "kits.background.notices": Requirement(
+        "design section 6",
+        "A host is told once of every end of a background call, also when it came late, left, or stalled meanwhile.",
+    ),
+    "kits.background.options": Requirement("design section 5", "A wrong option of the kit says what would be right."),
     "kits.jail.inside": Requirement(
         "design 4",
         "A relative path that stays inside the root is read, ``.`` and ``..`` within it included.",
@@ -1367,6 +1567,11 @@ _CLI: Final[Mapping[str, Requirement]] = {
     "cli.signal.at-once": Requirement(
         "design section 8", "The third signal exits at once with a list, even while a tool blocks the event loop."
     ),
+    "cli.signal.hangup": Requirement("design section 8", "A closed terminal drains like SIGTERM."),
+    "cli.exit.interrupted": Requirement(
+        "design section 7",
+        "When a tool raises KeyboardInterrupt, the results of calls that had ended are written before the run exits.",
+    ),
     "cli.signal.ignored": Requirement(
         "design section 8", "A signal that was ignored when the command was started stays ignored."
     ),
@@ -1461,12 +1666,190 @@ _EXAMPLES: Final[Mapping[str, Requirement]] = {
     "examples.transcript.live": Requirement(
         "design section 6", "Whoever watches sees the states of each call while it runs, up to the final one."
     ),
+    "examples.background": Requirement(
+        "design section 4",
+        "A host tells its model of each background call that has ended, once, while the model goes on with other things.",
+    ),
     "examples.demo.command": Requirement(
         "design section 15", "The demo is one command whose exit code says whether all went as promised."
     ),
     "examples.demo.plain": Requirement(
         "design section 13",
         "Without a terminal the demo prints plain text, in any locale, and a closed pipe is no traceback.",
+    ),
+}
+
+_HOSTS: Final[Mapping[str, Requirement]] = {
+    "asyncio.native": Requirement(
+        "design 13",
+        "What a supervisor offers is awaited natively in an asyncio program, under the standard loop and uvloop.",
+    ),
+    "asyncio.own-work": Requirement(
+        "design 13", "A program makes 1,000 calls at once while the loop goes on with the program's own work."
+    ),
+    "asyncio.abort-answers": Requirement(
+        "design 8", "An execution that is aborted answers its asyncio caller a result."
+    ),
+    "asyncio.cancel": Requirement(
+        "design 8",
+        "A cancelled asyncio task aborts its execution, source `caller`, and ends only when the body is gone or was "
+        "left behind.",
+    ),
+    "asyncio.cancel-everywhere": Requirement(
+        "design 15",
+        "Cancelled at any round of the loop, a coroutine of the host leaves nothing running, pending or lost.",
+    ),
+    "asyncio.timeouts": Requirement(
+        "design 8", "`asyncio.timeout` and `wait_for` round calls work, nested ones and late ones, too."
+    ),
+    "asyncio.leave": Requirement(
+        "design 8",
+        "Leaving the block normally drains; leaving it by an exception or a cancellation aborts; the exception leaves "
+        "as it is, and the report is set.",
+    ),
+    "asyncio.nothing-pending": Requirement(
+        "design 13", "A host that was left leaves no task, no pending future and no busy thread behind."
+    ),
+    "asyncio.context": Requirement(
+        "field case 93",
+        "Context variables of the calling asyncio task reach the tool, and what a tool sets reaches nobody.",
+    ),
+    "asyncio.not-nested": Requirement(
+        "design 6", "A call that asyncio code makes is never nested; one that a tool makes through the host is."
+    ),
+    "asyncio.raises": Requirement(
+        "design 7", "Whatever a tool raises harms neither the loop nor another call, asyncio's own exceptions included."
+    ),
+    "asyncio.fall": Requirement(
+        "design 7", "When the supervisor falls, the block is cancelled, and what made it fall is raised in its place."
+    ),
+    "asyncio.read": Requirement(
+        "design 13",
+        "Streams, snapshots and events are read with `async for`; a cancelled step loses nothing, leaving a stream "
+        "stops its tool, and a reader that stalls holds nobody up.",
+    ),
+    "asyncio.read-end": Requirement(
+        "design 13", "Readers of a host that closes get what there is, and then their iteration ends."
+    ),
+    "asyncio.elicit": Requirement(
+        "design 5", "Questions to a person are asked by an asyncio function, which is cancelled when one is withdrawn."
+    ),
+    "asyncio.one-host": Requirement(
+        "design 13", "Hosts may follow each other in a loop; a second one at the same time in a thread is refused."
+    ),
+    "asyncio.signals": Requirement("design 13", "Signals belong to the asyncio program, before, during and after."),
+    "asyncio.lost-loop": Requirement(
+        "design 13",
+        "A loop that is closed under an open host is reported with what is lost; thrown away, the host aborts "
+        "everything, and its thread can open another.",
+    ),
+    "portal.native": Requirement(
+        "design 1", "A program without an event loop makes calls that block, from as many threads as it likes."
+    ),
+    "portal.timeouts": Requirement(
+        "design 8", "Waiting for a handle may be bounded; the execution goes on when the time is over."
+    ),
+    "portal.interrupted": Requirement(
+        "design 8", "KeyboardInterrupt in a waiting thread aborts that call, and the host stays usable."
+    ),
+    "portal.stream": Requirement(
+        "design 10", "Chunks are read with `for`; leaving early stops the tool, closing the host ends the iteration."
+    ),
+    "portal.leave": Requirement(
+        "design 8",
+        "Leaving the block normally drains, by an exception aborts; the thread is gone and the report is set.",
+    ),
+    "portal.closed": Requirement(
+        "design 8", "A call after the end, and one from trio's own thread, are refused with words, not a hang."
+    ),
+    "portal.context": Requirement(
+        "field case 93", "Context variables of the calling thread reach the tool; calls of threaded tools are nested."
+    ),
+    "portal.fall": Requirement("design 7", "When the supervisor falls, leaving the block raises what made it fall."),
+    "hosts.exit": Requirement(
+        "design 8", "A program that exits with a host open exits, and stops what can be stopped first."
+    ),
+}
+
+_TESTING: Final[Mapping[str, Requirement]] = {
+    "testing.seed": Requirement(
+        "design 15",
+        "One seed gives one order of tasks, the same in every process; all orders that trio allows have a seed.",
+    ),
+    "testing.seed.restores": Requirement(
+        "design 15",
+        "After a seeded run trio's scheduler and its random numbers go on as if nothing had been.",
+    ),
+    "testing.seed.refuses": Requirement(
+        "design 15",
+        "A seeded run within a trio run or beside another one is refused, and so is a version of trio whose schedule "
+        "cannot be chosen; either way in words.",
+    ),
+    "testing.seed.failure": Requirement(
+        "design 15",
+        "Whatever a scenario raises leaves with the seed that repeats it; of many schedules the first that fails is "
+        "named.",
+    ),
+    "testing.seed.hang": Requirement(
+        "design 15",
+        "A scenario in which everybody waits for ever fails instead of hanging.",
+    ),
+    "testing.ids": Requirement(
+        "design 1",
+        "Ids that nobody chose can be made the same in each run.",
+    ),
+    "testing.inline": Requirement(
+        "design 15",
+        "A toolbox can be tested without threads: its `def` tools run on trio's thread, under its clock and seed, and "
+        "what would block there says so.",
+    ),
+    "testing.mock": Requirement(
+        "design 1",
+        "A mock tool answers, fails, streams and takes time as it was told, and keeps what it was called with.",
+    ),
+    "testing.mock.stand-in": Requirement(
+        "design 1",
+        "A mock tool can take the place of a tool, with its id, its contract and its declarations.",
+    ),
+    "testing.mock.wrong": Requirement(
+        "design 1",
+        "A mock tool that contradicts itself is refused where it is made.",
+    ),
+    "testing.sample": Requirement(
+        "design 1",
+        "There is a toolbox of tools that each do one thing a host has to cope with.",
+    ),
+}
+
+
+_PROOF: Final[Mapping[str, Requirement]] = {
+    "engine.model": Requirement(
+        "design 15",
+        "Whatever clients and tools do, in whatever order: every admitted call ends once and is reported, no limit is "
+        "exceeded, what conflicts never overlaps and keeps its order, nobody waits for what is free, effects are as "
+        "the table says, limits of time are kept, and nothing is left.",
+    ),
+    "engine.cancelled-at-every-await": Requirement(
+        "design 15",
+        "Every public coroutine may be cancelled at each of its awaits: what it called is stopped, what it only "
+        "watched goes on, nothing is lost and nothing is left.",
+    ),
+    "engine.faults": Requirement(
+        "design 7",
+        "Whatever a tool throws, from whatever kind of function and at whatever moment, is the end of its own call, "
+        "with the effect of the table, and of nothing else.",
+    ),
+    "engine.faults.interrupt": Requirement(
+        "design 7",
+        "A KeyboardInterrupt leaves the supervisor bare and aborts everything, from whatever kind of function.",
+    ),
+    "engine.faults.cancelled-by-others": Requirement(
+        "design 7",
+        "A cancellation that a tool kept from elsewhere is that call's own failure, also deep in a group.",
+    ),
+    "engine.context-with-input": Requirement(
+        "design 5",
+        "A function with a declared input gets its context like any other.",
     ),
 }
 
@@ -1479,12 +1862,16 @@ REQUIREMENTS: Final[Mapping[str, Requirement]] = {
     **_CAPACITY,
     **_LIFECYCLE,
     **_ENGINE,
+    **_TESTING,
+    **_PROOF,
     **_EFFECTS,
     **_SHUTDOWN,
     **_STREAMS,
+    **_PLACEMENTS,
     **_WATCHING,
     **_PROVIDERS,
     **_KITS,
     **_CLI,
     **_EXAMPLES,
+    **_HOSTS,
 }

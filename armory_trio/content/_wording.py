@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal, cast
 
 from ..definitions import Effect, RequiredAction, ToolError, ToolResult
+from ..definitions._plurals import counted
 
 __all__ = ("NO_OUTPUT", "words_for", "words_for_error")
 
@@ -141,7 +142,7 @@ def words_for_error(tool_name: str, error: ToolError, effect: Effect, *, ran: bo
     head = f"{subject} {why}" if ran else f"{subject} did not run: {why}"
     lines = [f"{head} ({error.code}).", *_reasons(error)]
     if chunks:
-        lines.append(f"It had produced {chunks} pieces of output before.")
+        lines.append(f"It had produced {counted(chunks, 'piece of output', 'pieces of output')} before.")
     lines.append(_consequences("ran" if ran else "not-run", effect, error))
     return "\n".join(line for line in lines if line)
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Final
 
-import attrs
+import msgspec
 
 from ..errors import DefinitionError, JsonError
 from ._checks import shown
@@ -24,8 +24,7 @@ from ._json_values import JsonCode
 __all__ = ("DEFAULT_LIMITS", "CarefulReader", "JsonLimits", "parse_json")
 
 
-@attrs.frozen(kw_only=True)
-class JsonLimits:
+class JsonLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How much JSON is too much.
 
     Args:
@@ -42,7 +41,7 @@ class JsonLimits:
     max_depth: int = 128
     max_digits: int = 4300
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         for name in ("max_bytes", "max_depth", "max_digits"):
             number: object = getattr(self, name)
             if type(number) is not int or number < 1:

@@ -41,4 +41,5 @@ from ._shutdown import Report as Report
 from ._shutdown import serve_until_signal as serve_until_signal
 from ._subscriptions import Updates as Updates
 from ._supervisor import Supervisor as Supervisor
+from ._supervisor import current_supervisor as current_supervisor
 from ._views import Executions as Executions

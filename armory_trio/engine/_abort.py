@@ -41,7 +41,8 @@ def request_abort(record: Record, source: AbortSource, reason: str, *, code: str
     record.apply("abort")
     if record.abort_latch is not None:
         record.abort_latch.set()
-    grace = record.plan.grace if record.plan is not None else 0.0
+    plan = record.plan
+    grace = plan.grace if plan is not None else 0.0
     if source == "deadline":
         decide(record, abort_error(record))
     if grace > 0:
@@ -120,20 +121,24 @@ def _for_children(abort: Abort) -> str:
 
 def cut(record: Record) -> None:
     """End the grace of an aborted execution: release its caller, cancel its body, and stop what it called since."""
-    abort = record.abort
-    if abort is None or record.cut or record.over:
+    abort, plan = record.abort, record.plan
+    if abort is None or record.cut or record.ended_at is not None:
         return
     record.cut = True
     if record.verdict is None:
         decide(record, abort_error(record))
-    interruptible = record.plan is None or record.plan.interruptible
-    if record.scope is not None and interruptible:
+        if plan is not None and plan.grace > 0:
+            record.publish()  # without grace this is still part of the abort, which was published just now
+    if record.scope is not None and (plan is None or plan.interruptible):
         record.scope.cancel(abort.reason)
-    for question in record.questions or ():
-        question.cancel("the tool that asks was stopped")
-    record.core.timers.look(record.core.now() + RELEASE_AFTER, record)
-    # After its own scope: a body that waits for a child is cancelled there, rather than woken by the child's result.
-    abort_children(record, _for_children(abort))
+    if record.questions:
+        for question in record.questions:
+            question.cancel("the tool that asks was stopped")
+    core = record.core
+    core.timers.look(core.now() + RELEASE_AFTER, record)
+    if record.children:
+        # After its own scope: a body that waits for a child is cancelled there, rather than woken by its result.
+        abort_children(record, _for_children(abort))
 
 
 def on_due(record: Record, kind: Kind, at: float) -> None:

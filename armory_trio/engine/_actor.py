@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable
+from contextlib import suppress
 from contextvars import ContextVar
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Final, cast
@@ -174,10 +175,10 @@ def _own_failure(record: Record, exc: BaseException) -> BaseException:
     """
     found = list(leaves(exc))
     for leaf in found:
-        if isinstance(leaf, KeyboardInterrupt):
+        if issubclass(type(leaf), KeyboardInterrupt):
             _fall(record, "the program was interrupted")
             raise leaf
-    strays = [leaf for leaf in found if isinstance(leaf, trio.Cancelled)]
+    strays = [leaf for leaf in found if issubclass(type(leaf), trio.Cancelled)]
     if strays and is_cancelled():
         if not record.given_up:
             _fall(record, "the supervisor was cancelled")
@@ -199,7 +200,8 @@ def _fall(record: Record, reason: str) -> None:
 
 def engine_error(record: Record, exc: BaseException) -> None:
     """A bug of ours ends the one execution that it hit; it is logged, and the supervisor lives."""
-    _log.error("the engine failed in %s (%s)", record.id, record.name, exc_info=exc)
+    with suppress(Exception):  # whoever formats the exception runs code of its own
+        _log.error("the engine failed in %s (%s)", record.id, record.name, exc_info=exc)
     record.core.bugs.append(f"{record.id} ({record.name}): {description_of(exc)}")
     if record.over:
         return

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ..definitions import InvalidArguments, ToolCall
+from ..definitions import InvalidArguments
+from ..definitions._plurals import counted
 from ..errors import BudgetExceeded, DefinitionError, Overloaded
 from ._concurrency import Latch
 from ._execution import Core, Record
 from ._options import Budget
-from ._plan import GROUP, THREADS, Plan, compile_plan, resources
+from ._plan import GROUP, PROCESSES, THREADS, Plan, compile_plan, resources
 from ._settlement import description_of, refuse, wake
 from .capacity import Claim, Granted, Refused, Waiting
 
@@ -62,40 +63,35 @@ def admit(record: Record, plans: Plans) -> None:
         return
     record.plan = plan
     record.name = plan.name
-    if plan.availability is not None:
-        available = _availability(record, plan, core.toolbox.context)
-        if inspect.isawaitable(available):
-            record.hook = available
-            record.waits_for = "policy"
-            return
-        prepare(record, available=available is True)
+    if plan.availability is None:
+        go_on(record, plan)
+        return
+    available = _availability(record, plan, core.toolbox.context)
+    if inspect.isawaitable(available):
+        record.hook = available
+        record.waits_for = "policy"
     else:
-        prepare(record, available=True)
+        prepare(record, available=available is True)
 
 
 def prepare(record: Record, *, available: bool) -> None:
     """Go on once it is known whether the tool is available in this runtime."""
     plan = record.plan
     assert plan is not None
-    if not available:
-        refuse(record, "unavailable", "TOOL_UNAVAILABLE", f"the tool {plan.name!r} is not available here")
-        return
-    if plan.key_required or plan.approval_required:
-        if _validate(record, plan):
-            _refuse_for_want_of_means(record, plan)
+    if available:
+        go_on(record, plan)
     else:
-        enter(record, plan)
+        refuse(record, "unavailable", "TOOL_UNAVAILABLE", f"the tool {plan.name!r} is not available here")
 
 
-def enter(record: Record, plan: Plan) -> None:
-    """Validate the arguments, and ask for room for a body that will run with them."""
-    if _validate(record, plan) and (
-        plan.needs or plan.touches or record.core.wants_room or record.batch_id is not None
-    ):
-        _ask_for_room(record, plan)
+def go_on(record: Record, plan: Plan, *, directly: bool = False) -> None:
+    """Validate the arguments, and ask for room for a body that will run with them.
 
-
-def _validate(record: Record, plan: Plan) -> bool:
+    Args:
+        record: The call.
+        plan: Its tool.
+        directly: Whether a host calls its own function: then nobody is asked whether it may.
+    """
     call = record.call
     assert call is not None
     try:
@@ -103,8 +99,11 @@ def _validate(record: Record, plan: Plan) -> bool:
     except InvalidArguments as exc:
         issues = [{"path": issue.path, "code": issue.code, "message": issue.message} for issue in exc.issues]
         refuse(record, "validation", "INVALID_ARGUMENTS", str(exc), {"issues": issues})
-        return False
-    return True
+        return
+    if (plan.key_required or plan.approval_required) and not directly:
+        _refuse_for_want_of_means(record, plan)
+    elif plan.needs or plan.touches or record.core.wants_room or record.batch_id is not None:
+        _ask_for_room(record, plan)
 
 
 def _refuse_for_want_of_means(record: Record, plan: Plan) -> None:
@@ -120,10 +119,15 @@ def _refuse_for_want_of_means(record: Record, plan: Plan) -> None:
 def _within_budget(record: Record, budget: Budget) -> bool:
     core = record.core
     if budget.max_calls is not None and core.spent >= budget.max_calls:
-        refuse(record, "conflict", "BUDGET_EXCEEDED", f"the budget of {budget.max_calls} calls is spent")
+        refuse(record, "conflict", "BUDGET_EXCEEDED", f"the budget of {counted(budget.max_calls, 'call')} is spent")
         return False
-    if budget.max_duration is not None and core.now() - core.opened_at >= budget.max_duration:
-        refuse(record, "conflict", "BUDGET_EXCEEDED", f"the budget of {budget.max_duration:g} seconds is spent")
+    if record.batch_id is None and _is_out_of_time(core, budget):
+        refuse(
+            record,
+            "conflict",
+            "BUDGET_EXCEEDED",
+            f"the budget of {counted(budget.max_duration or 0, 'second')} is spent",
+        )
         return False
     core.spent += 1
     record.counted = True
@@ -135,6 +139,10 @@ def _not_found(record: Record) -> None:
     hint = f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
     message = f"there is no tool {record.name!r}{hint}"
     refuse(record, "not_found", "NOT_FOUND", message, {"near": list(near)} if near else None)
+
+
+def _is_out_of_time(core: Core, budget: Budget) -> bool:
+    return budget.max_duration is not None and core.now() - core.opened_at >= budget.max_duration
 
 
 def _availability(record: Record, plan: Plan, context: Mapping[str, object]) -> object:
@@ -154,22 +162,13 @@ def _ask_for_room(record: Record, plan: Plan) -> None:
     if not needs and not plan.touches and not record.in_order:
         return
     try:
-        reads, writes = _touched(record, plan)
+        claim = _claim(record, plan, needs)
     except KeyboardInterrupt:
         raise
     except BaseException as exc:  # noqa: ASYNC103  # a function of the user's may raise anything; nothing is awaited
         message = f"the reads or writes of {plan.name!r} could not be told: {description_of(exc)}"
         refuse(record, "internal", "INTERNAL_ERROR", message)
         return  # noqa: ASYNC104  # as said
-    claim = Claim(
-        order=record.number,
-        owner=record.owner,
-        needs=needs,
-        reads=reads,
-        writes=writes,
-        parent=_claim_above(record),
-        label=record.id,
-    )
     decision = core.planner.request(claim)
     match decision:
         case Granted():
@@ -183,6 +182,19 @@ def _ask_for_room(record: Record, plan: Plan) -> None:
             refuse(record, "conflict", "CAPACITY_CYCLE", f"waiting would never end, since {decision.text}")
     if decision.others:
         wake(core, decision.others)
+
+
+def _claim(record: Record, plan: Plan, needs: tuple[str, ...]) -> Claim:
+    reads, writes = _touched(record, plan)
+    return Claim(
+        order=record.number,
+        owner=record.owner,
+        needs=needs,
+        reads=reads,
+        writes=writes,
+        parent=None if record.parent is None else standing_of(record.parent),
+        label=record.id,
+    )
 
 
 def _slots(record: Record, plan: Plan) -> tuple[str, ...]:
@@ -204,11 +216,25 @@ def _touched(record: Record, plan: Plan) -> tuple[frozenset[str], frozenset[str]
     return reads, writes
 
 
-def _claim_above(record: Record) -> Claim | None:
-    parent = record.parent
-    while parent is not None and parent.claim is None:
-        parent = parent.parent
-    return None if parent is None else parent.claim
+def standing_of(record: Record) -> Claim:
+    """What the planner knows *record*, which runs, by.
+
+    One that needs nothing gets an empty claim as soon as something below it waits, or it is waited for: else the
+    planner could not tell who waits for whom. So do those of its callers that have none.
+    """
+    bare: list[Record] = []
+    each: Record | None = record
+    while each is not None and each.claim is None:
+        bare.append(each)
+        each = each.parent
+    above = None if each is None else each.claim
+    for each in reversed(bare):
+        above = Claim(order=each.number, owner=each.owner, parent=above, label=each.id)
+        wake(record.core, record.core.planner.request(above).others)
+        if not each.over:
+            each.claim, each.claim_held = above, True
+    assert above is not None
+    return above
 
 
 def _keep_bound(record: Record) -> None:
@@ -216,7 +242,12 @@ def _keep_bound(record: Record) -> None:
     if bound is None or record.batch_id is not None or record.parent is not None:
         return  # a batch was measured as a whole; a nested call holds up its caller, who holds a place already
     if record.core.planner.waiting_count > bound:
-        refuse(record, "unavailable", "OVERLOADED", f"{bound} calls are waiting already; try again later")
+        refuse(
+            record,
+            "unavailable",
+            "OVERLOADED",
+            f"{counted(bound, 'call')} in line already, and no more may wait; try again later",
+        )
 
 
 def set_limits(core: Core) -> None:
@@ -227,6 +258,7 @@ def set_limits(core: Core) -> None:
     """
     limits = core.settings.limits
     core.planner.set_limit(THREADS, limits.threads)
+    core.planner.set_limit(PROCESSES, limits.processes)
     used = {group for tool in core.toolbox for group in tool.options.groups}
     for name, size in limits.groups.items():
         if name not in used:
@@ -241,46 +273,47 @@ def set_limits(core: Core) -> None:
     core.wants_room = limits.concurrent is not None or limits.per_owner is not None
 
 
-def require_room(record: Record, plans: Plans, calls: Sequence[ToolCall]) -> None:
-    """See that *calls* can be admitted as a whole. *record* speaks for all of them, and is not admitted itself.
+def require_room(records: Sequence[Record], plans: Plans) -> None:
+    """See that *records*, the calls of a batch, can be admitted as a whole. None of them is admitted yet.
 
     Raises:
         Overloaded: The queue bound cannot hold those that would have to wait.
         BudgetExceeded: The budget cannot pay for all of them.
     """
-    core = record.core
-    limits, budget, count = core.settings.limits, core.settings.budget, len(calls)
-    if budget is not None and budget.max_calls is not None and core.spent + count > budget.max_calls:
-        left = max(0, budget.max_calls - core.spent)
-        raise BudgetExceeded(f"the budget of {budget.max_calls} calls has {left} left, and the batch has {count}")
-    if limits.queued is not None and record.parent is None:
-        waiting = core.planner.waiting_count + _would_wait(record, plans, calls)
-        if waiting > limits.queued:
-            raise Overloaded(f"{waiting} calls would be waiting, and the bound is {limits.queued}; try again later")
+    core, count = records[0].core, len(records)
+    limits, budget = core.settings.limits, core.settings.budget
+    if budget is not None:
+        if budget.max_calls is not None and core.spent + count > budget.max_calls:
+            left = max(0, budget.max_calls - core.spent)
+            most = counted(budget.max_calls, "call")
+            raise BudgetExceeded(f"the budget of {most} has {left} left, and the batch has {count}")
+        if _is_out_of_time(core, budget):
+            raise BudgetExceeded(f"the budget of {counted(budget.max_duration or 0, 'second')} is spent")
+    bound = limits.queued
+    if bound is None or records[0].parent is not None or core.planner.waiting_count + count <= bound:
+        return
+    claims = [claim for record in records if (claim := _foreseen(record, plans)) is not None]
+    waiting = core.planner.waiting_count + core.planner.would_wait(claims)
+    if waiting > bound:
+        raise Overloaded(f"{counted(waiting, 'call')} would be waiting, and the bound is {bound}; try again later")
 
 
-def _would_wait(record: Record, plans: Plans, calls: Sequence[ToolCall]) -> int:
-    """How many of *calls* would find no free slot. What they read and write is not looked at."""
-    core = record.core
-    found = [plans.find(call.name) for call in calls]  # finding a tool tells the planner of its limit
-    free = {name: size - used for name, (used, size) in core.planner.usage().items()}
-    for name, size in _made_on_use(record):
-        free.setdefault(name, size)
-    waiting = 0
-    for plan in found:
-        needs = () if plan is None else _slots(record, plan)
-        if all(free[name] > 0 for name in needs):
-            for name in needs:
-                free[name] -= 1
-        else:
-            waiting += 1
-    return waiting
+def _foreseen(record: Record, plans: Plans) -> Claim | None:
+    """What *record* will ask for, or None when it will be refused before it does.
 
-
-def _made_on_use(record: Record) -> Iterator[tuple[str, int]]:
-    """Limits of *record* that the planner does not know before the first call needs them."""
-    per_owner = record.core.settings.limits.per_owner
-    if per_owner is not None and record.owner is not None:
-        yield f"{_OWNER}:{record.owner}", per_owner
-    if record.batch_concurrency is not None:
-        yield record.extra_needs[0], record.batch_concurrency
+    A tool whose availability has to be asked for counts as available: asking is not without effect.
+    """
+    call = record.call
+    assert call is not None
+    plan = None if call.defect is not None else plans.find(call.name)
+    if plan is None or plan.key_required or plan.approval_required:
+        return None
+    if record.deadline is not None and record.deadline <= record.core.now():
+        return None
+    try:
+        record.validated = plan.validate(call.arguments)
+        return _claim(record, plan, _slots(record, plan))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: ASYNC103  # whatever it is, it will be raised again when it is admitted
+        return None  # noqa: ASYNC104  # as said

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import trio
 
 from ..definitions import BatchError, ToolResult
-from ._abort import request_abort
+from ._abort import AbortAnswer, all_at_once, request_abort
 from ._concurrency import Latch
-from ._execution import RELEASE_AFTER, Record
+from ._execution import Core, Record
 from ._handle import wait_settled
 from ._lifecycle import AbortSource
+from ._timers import RELEASE_AFTER
 
 BatchMode = Literal["parallel", "sequential"]
 OnError = Literal["collect", "fail_fast"]
@@ -20,9 +22,10 @@ OnError = Literal["collect", "fail_fast"]
 class Batch:
     """The members of one batch. A batch is no execution: it has no state of its own."""
 
-    __slots__ = ("_all_released", "_first", "_left", "_records", "_trips", "id")
+    __slots__ = ("__weakref__", "_all_released", "_core", "_first", "_left", "_records", "_trips", "id")
 
-    def __init__(self, identity: str, *, size: int, fail_fast: bool) -> None:
+    def __init__(self, core: Core, identity: str, *, size: int, fail_fast: bool) -> None:
+        self._core = core
         self.id = identity
         self._trips = fail_fast
         self._records: list[Record] = []
@@ -47,8 +50,15 @@ class Batch:
             self._all_released.set()
         if self._trips and self._first is None and record.verdict is not None and record.verdict[0] == "error":
             self._first = record
-            for member in self._records:
-                self._stop(member)
+            if self._core.hooks.tripped is None:
+                self.trip()
+            else:
+                self._core.hooks.tripped.append(self.trip)
+
+    def trip(self) -> None:
+        """A member has failed and the batch fails fast: ask the others to stop."""
+        for member in self._records:
+            self._stop(member)
 
     def _stop(self, record: Record) -> None:
         assert self._first is not None
@@ -57,8 +67,12 @@ class Batch:
 
     def abort(self, source: AbortSource, reason: str) -> None:
         """Ask all members to stop."""
-        for record in self._records:
-            request_abort(record, source, reason)
+        abort_each(self._core, self._records, source, reason)
+
+    @property
+    def over(self) -> bool:
+        """Whether every body is gone."""
+        return all(record.over for record in self._records)
 
     def discard(self) -> None:
         """Nobody will ask for the results any more."""
@@ -94,12 +108,21 @@ class Batch:
         return results
 
 
-def check_batch(mode: str, concurrency: int | None, on_error: str) -> None:
+def abort_each(core: Core, records: Iterable[Record], source: AbortSource, reason: str) -> dict[str, AbortAnswer]:
+    """Ask each of *records* to stop, and say what that did, by id."""
+    with all_at_once(core):
+        return {record.id: request_abort(record, source, reason) for record in records}
+
+
+def check_batch(mode: str, concurrency: int | None, on_error: str, batch_id: str | None) -> None:
     """Refuse wrong options of a batch.
 
     Raises:
+        TypeError: The id is no string.
         ValueError: One of them is not legal.
     """
+    if batch_id is not None and not (isinstance(batch_id, str) and batch_id):  # type: ignore[redundant-expr]  # pyright: ignore[reportUnnecessaryIsInstance]  # a host may give anything
+        raise TypeError(f"batch_id={batch_id!r}: give a string that is not empty, or None")
     if mode not in ("parallel", "sequential"):
         raise ValueError(f"mode={mode!r}: give 'parallel' or 'sequential'")
     if on_error not in ("collect", "fail_fast"):

@@ -7,7 +7,7 @@ import os
 import subprocess
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import cast
+from typing import Final, cast
 
 import trio
 
@@ -23,8 +23,18 @@ def current_token() -> Token:
 
 
 def current_clock() -> Callable[[], float]:
-    """What reads the clock of this run: `trio.current_time` without looking up the run each time."""
-    return trio.lowlevel.current_clock().current_time
+    """What reads the clock of this run: `trio.current_time` without looking up the run each time.
+
+    Raises:
+        RuntimeError: Trio does not run here.
+    """
+    try:
+        return trio.lowlevel.current_clock().current_time
+    except RuntimeError:
+        raise RuntimeError(
+            "a supervisor runs on trio, and trio does not run here: start the program with trio.run(main), or, in an "
+            "asyncio program, use armory_trio.integrations.asyncio_host.open_asyncio_host"
+        ) from None
 
 
 def is_cancelled() -> bool:
@@ -170,13 +180,19 @@ async def exit_of(process: trio.Process) -> None:
         os.close(watched)
 
 
+_members: Final = cast("Callable[[BaseException], tuple[BaseException, ...]]", BaseExceptionGroup.exceptions.__get__)
+
+
 def leaves(exc: BaseException) -> Iterator[BaseException]:
-    """All exceptions in a group, however deep; the exception itself when it is none."""
+    """All exceptions in a group, however deep; the exception itself when it is none.
+
+    Runs no code of theirs: neither what they say of their class nor a property in the place of the members.
+    """
     waiting = [exc]
     while waiting:
         found = waiting.pop()
-        if isinstance(found, BaseExceptionGroup):
-            waiting.extend(reversed(cast("BaseExceptionGroup[BaseException]", found).exceptions))
+        if issubclass(type(found), BaseExceptionGroup):
+            waiting.extend(reversed(_members(found)))
         else:
             yield found
 

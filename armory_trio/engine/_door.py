@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 import trio
 
@@ -16,11 +15,9 @@ from ._batch import Batch
 from ._concurrency import is_cancelled
 from ._events import ExecutionAdmitted
 from ._execution import Core, Record
-from ._handle import Execution, latch_of_release, leave
+from ._handle import CALLER_CANCELLED, Execution, latch_of_release, leave
 from ._lifecycle import AbortSource
 from ._options import NO_OPTIONS, Options
-
-CALLER_CANCELLED: Final = "its caller was cancelled"
 
 
 class Door:

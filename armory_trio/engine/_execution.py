@@ -68,19 +68,22 @@ class Core:
     def retire(self, record: Record) -> None:
         """Move *record*, whose body is gone, from the live ones to the kept ones."""
         del self.live[record.id]
-        if self.watches_kept or self.log.active:
-            self.forget_expired(room=1)
-        self.kept.append(record)
-        if not self.kept and self.log.active:
-            self.log.forget(record)
+        kept = self.kept
+        if self.watches_kept:
+            self.forget_expired()
+        if self.log.active and len(kept) == kept.maxlen:
+            self.log.forget(kept[0] if kept else record)  # what makes room, or cannot be kept at all
+        kept.append(record)
         if self.idle:
             self.stir()
 
-    def forget_expired(self, *, room: int = 0) -> None:
-        """Drop what is kept for longer than was asked for, and what has to make *room*."""
-        retention, kept = self.settings.retention, self.kept
-        horizon = None if retention.seconds is None else self.now() - retention.seconds
-        while kept and (len(kept) + room > retention.count or _ended_before(kept[0], horizon)):
+    def forget_expired(self) -> None:
+        """Drop what is kept for longer than was asked for."""
+        seconds, kept = self.settings.retention.seconds, self.kept
+        if seconds is None:
+            return
+        horizon = self.now() - seconds
+        while kept and _ended_before(kept[0], horizon):
             record = kept.popleft()
             if self.log.active:
                 self.log.forget(record)
@@ -98,8 +101,8 @@ class Core:
         await latch.wait()
 
 
-def _ended_before(record: Record, horizon: float | None) -> bool:
-    return horizon is not None and record.ended_at is not None and record.ended_at < horizon
+def _ended_before(record: Record, horizon: float) -> bool:
+    return record.ended_at is not None and record.ended_at < horizon
 
 
 class Record(Lifecycle):
@@ -199,7 +202,7 @@ class Record(Lifecycle):
     __slots__ = tuple(__annotations__)
 
     def __init__(self, core: Core, call: ToolCall, options: Options, number: int, now: float) -> None:
-        # What `Lifecycle` does, and every attribute in slots: one of these is made for each call.
+        # With what `Lifecycle` does: one of these is made for each call.
         self._log = core.log
         self.state = QUEUED
         self.revision = 1
@@ -212,9 +215,7 @@ class Record(Lifecycle):
         self.options = options
         self.admitted_at = self.last_activity = now
         self.abort_code = "CANCELLED"
-        self.cleanup = "not-required"
-        self.cleanup_detail = ""
-        self.child_effect = "none"
+        self.cleanup, self.cleanup_detail, self.child_effect = "not-required", "", "none"
         self.extra_needs = ()
         self.collects, self.in_thread = True, False
         self._streaming = self.counted = self.claim_held = self.in_order = self.returned = self.cut = False
@@ -360,38 +361,38 @@ class Record(Lifecycle):
         outcome, category, code = self.verdict or (None, None, None)
         planner, claim = self.core.planner, self.claim
         queued = self.state == QUEUED and claim is not None and not self.claim_held
-        shot = Snapshot(
-            execution_id=self.id,
-            call_id=self.call_id,
-            tool_name=self.name,
-            tool_id=self.plan.id if self.plan is not None else None,
-            owner_id=self.owner,
-            parent_id=self.parent.id if self.parent is not None else None,
-            started_by=self.started_by,
-            batch_id=self.batch_id,
-            batch_index=self.batch_index,
-            state=self.state,
-            revision=self.revision,
-            waits_for=planner.waits_for(claim) if queued and claim is not None else self.waits_for,
-            outcome=outcome,
-            error_category=category,
-            error_code=code,
-            effect=self.effect,
-            queue_position=planner.position(claim) if queued and claim is not None else None,
-            capacity=claim.needs if claim is not None and self.claim_held else (),
-            deadline=self.deadline,
-            admitted_at=self.admitted_at,
-            started_at=self.started_at,
-            last_activity_at=self.last_activity,
-            ended_at=self.ended_at,
-            settled_at=self.settled_at,
-            progress=self.progress,
-            declared_wait=self.open_waits[-1] if self.open_waits and self.state not in FINAL else None,
-            chunks=self.chunks,
-            attempts=self.attempts,
-            abort=self.abort,
-            cleanup=self.cleanup,
-            placement=self.plan.placement if self.plan is not None else "task",
+        shot = Snapshot(  # in the order of its fields: by name msgspec takes four times as long
+            self.id,
+            self.call_id,
+            self.name,
+            self.plan.id if self.plan is not None else None,
+            self.owner,
+            self.parent.id if self.parent is not None else None,
+            self.started_by,
+            self.batch_id,
+            self.batch_index,
+            self.state,
+            self.revision,
+            planner.waits_for(claim) if queued and claim is not None else self.waits_for,
+            outcome,
+            category,
+            code,
+            self.effect,
+            planner.position(claim) if queued and claim is not None else None,
+            claim.needs if claim is not None and self.claim_held else (),
+            self.deadline,
+            self.admitted_at,
+            self.started_at,
+            self.last_activity,
+            self.ended_at,
+            self.settled_at,
+            self.progress,
+            self.open_waits[-1] if self.open_waits and self.state not in FINAL else None,
+            self.chunks,
+            self.attempts,
+            self.abort,
+            self.cleanup,
+            self.plan.placement if self.plan is not None else "task",
         )
         if self.ended_at is not None or (self.state == QUEUED and claim is None):
             self.shot = shot  # until its next revision nothing in it can change

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import TracebackType
+from typing import Final
 
 import msgspec
 import trio
@@ -12,12 +13,14 @@ import trio
 from ..definitions import ToolCall, ToolResult
 from ..errors import AdmissionClosed
 from ._abort import AbortAnswer, mark_overdue, request_abort
-from ._concurrency import Latch
+from ._concurrency import Latch, is_cancelled
 from ._execution import Record
 from ._joining import joined
 from ._lifecycle import FINAL, AbortSource, Snapshot
 from ._streams import ChunkBuffer
 from ._timers import RELEASE_AFTER
+
+CALLER_CANCELLED: Final = "its caller was cancelled"
 
 
 class PrivilegedSnapshot(msgspec.Struct, frozen=True):
@@ -27,12 +30,14 @@ class PrivilegedSnapshot(msgspec.Struct, frozen=True):
         call: The call with its arguments; None once an execution is over that was not started with a handle.
         result: The result, once the outcome is decided.
         late_value: What the body returned when its caller had been told something else already.
+        cleanup_detail: What the tool said about how cleaning up went; empty if nothing.
     """
 
     snapshot: Snapshot
     call: ToolCall | None
     result: ToolResult[object] | None
     late_value: object
+    cleanup_detail: str
 
 
 class Execution:
@@ -68,7 +73,7 @@ class Execution:
         """What it looks like now, with arguments and results."""
         record = self._record
         late = self._late if self._result is not None else record.late
-        return PrivilegedSnapshot(record.snapshot(), self._call, self._decided, late)
+        return PrivilegedSnapshot(record.snapshot(), self._call, self._decided, late, record.cleanup_detail)
 
     def abort(self, reason: str = "aborted by its host") -> AbortAnswer:
         """Ask it to stop, and say what that did. Whether it was honoured shows in the snapshot."""
@@ -196,6 +201,10 @@ class Stream:
         """The next chunk, at once. Raises `trio.WouldBlock` if there is none yet, StopAsyncIteration at the end."""
         return self._buffer.get_nowait()
 
+    def never_read(self) -> None:
+        """Its reader was cancelled before it could read: the body does not get its first turn."""
+        request_abort(self._record, "caller" if self._record.parent is None else "parent", CALLER_CANCELLED)
+
     async def leave(self) -> None:
         """Stop the tool unless it has ended; what leaving the block does."""
         if not self._record.over:
@@ -212,12 +221,14 @@ class OpenStream:
         self._stream: Stream | None = None
 
     async def __aenter__(self) -> Stream:
-        await trio.lowlevel.checkpoint_if_cancelled()  # a reader that is cancelled already starts nothing
         try:
             self._stream = self._begin()
         except AdmissionClosed:
             await trio.lowlevel.checkpoint_if_cancelled()  # noqa: ASYNC120  # as for `Supervisor.execute`
             raise
+        if is_cancelled():
+            self._stream.never_read()
+            await trio.lowlevel.checkpoint_if_cancelled()
         return self._stream
 
     async def __aexit__(

@@ -235,7 +235,7 @@ class Progress(msgspec.Struct, frozen=True):
     message: str | None
 
 
-class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+class Snapshot(msgspec.Struct, frozen=True):
     """One execution at one moment. Times are seconds on trio's clock.
 
     Never holds arguments, results, credentials or authority.

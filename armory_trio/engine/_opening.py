@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final, Literal, TypeVar
@@ -11,6 +10,7 @@ import trio
 
 from ..content import encode_content
 from ..definitions import RequestContext, Tool, ToolResult
+from ..definitions._minting import IDS
 from ..errors import DefinitionError
 from ..toolbox import Toolbox
 from ._abort import on_due
@@ -77,6 +77,7 @@ async def open_supervisor(
 
     Raises:
         DefinitionError: An option is wrong.
+        RuntimeError: Trio does not run here, but asyncio or nothing at all.
         InternalError: A task of the engine itself failed.
         KeyboardInterrupt: It was raised in a tool, or arrived there; everything was aborted.
     """
@@ -86,7 +87,7 @@ async def open_supervisor(
     if error_detail not in ("message", "declared"):
         raise DefinitionError("open_supervisor", "error_detail", f"is {error_detail!r}; give message or declared")
     settings = Settings(limits, budget, retention, error_detail, cleanup_timeout, drain_for, default_request_context)
-    core = Core(toolbox, settings, prefix=f"exe-{secrets.token_hex(4)}")
+    core = Core(toolbox, settings, prefix=f"exe-{IDS.of_supervisor()}")
     core.due = on_due
     core.encode = encode_content
     set_limits(core)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypedDict
 
@@ -103,6 +104,10 @@ def check_seconds(subject: str, name: str, seconds: float) -> float:
     return seconds
 
 
+def _cores() -> int:
+    return os.cpu_count() or 1
+
+
 class Limits(msgspec.Struct, frozen=True):
     """How much may run at once. None means no bound.
 
@@ -111,6 +116,8 @@ class Limits(msgspec.Struct, frozen=True):
         per_owner: Bodies of one owner.
         groups: Bodies of all tools that name a group.
         threads: Bodies in worker threads.
+        processes: Bodies in worker processes, and idle processes that are kept for the next body; by default one for
+            each core.
         queued: Calls that may wait for their turn; more are answered ``OVERLOADED``.
     """
 
@@ -119,12 +126,14 @@ class Limits(msgspec.Struct, frozen=True):
     groups: Mapping[str, int] = {}
     threads: int = 40
     queued: int | None = None
+    processes: int = msgspec.field(default_factory=_cores)
 
     def __post_init__(self) -> None:
         sizes: dict[str, int | None] = {
             "concurrent": self.concurrent,
             "per_owner": self.per_owner,
             "threads": self.threads,
+            "processes": self.processes,
             **{f"groups[{name!r}]": size for name, size in self.groups.items()},
         }
         for name, size in sizes.items():

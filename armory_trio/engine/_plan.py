@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 from typing import Final, Literal
 
-import attrs
+import msgspec
 
 from ..definitions import Placement, Tool, ToolDefinition, ToolOptions
 
@@ -17,8 +17,7 @@ THREADS: Final = "threads"
 PROCESSES: Final = "processes"
 
 
-@attrs.frozen(eq=False)
-class Plan:
+class Plan(msgspec.Struct, frozen=True, eq=False):
     """What the engine needs to know of one tool.
 
     Args:

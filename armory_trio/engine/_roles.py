@@ -26,6 +26,23 @@ class Nobody:
 NOBODY: Final = Nobody()
 
 
+class Hooks:
+    """What a supervisor is asked to tell, and to whom; all but the first are rare.
+
+    Args:
+        host: Answers the supervisor as long as there is one: it keeps the shared state, not the other way round.
+        closing: Whom to tell once no new work is taken.
+        tripped: Batches that fail fast and still have to stop their members; None while nobody asks several to stop.
+    """
+
+    __slots__ = ("closing", "host", "tripped")
+
+    def __init__(self) -> None:
+        self.host: Callable[[], object] = lambda: None
+        self.closing: list[Callable[[], None]] = []
+        self.tripped: list[Callable[[], None]] | None = None
+
+
 class Window(Protocol):
     """An effect window, as far as the record needs it."""
 

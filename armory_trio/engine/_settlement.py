@@ -27,7 +27,7 @@ from ..errors import ExecutionAborted, ExecutionOver
 from ._concurrency import leaves
 from ._events import ExecutionRefused, ExecutionSettled, OutcomeDecided
 from ._execution import Core, Record, Verdict
-from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Event, strongest
+from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Abort, AbortSource, Event, strongest
 from .capacity import Claim
 
 _TIMEOUT_CODES: Final = frozenset(("TIMEOUT", "DEADLINE_EXCEEDED", "IDLE_TIMEOUT"))
@@ -65,7 +65,8 @@ def decide(record: Record, error: ToolError) -> Effect:
         What the world may have seen, as far as it is known at this moment.
     """
     effect = record.effect
-    error = _with_retry(error, effect)
+    if error.retryable and effect != "none":
+        error = msgspec.structs.replace(error, retryable=False)  # it may have taken effect, whatever else is said
     record.verdict = ("error", error.category, error.code)
     chunks = tuple(record.collected) if record.collected else ()
     record.result = ToolResult(
@@ -78,7 +79,7 @@ def decide(record: Record, error: ToolError) -> Effect:
         error,
         None,
         effect,
-        _windows(record),
+        _windows(record) if record.windows else (),
         chunks,
         record.attempts,
         0.0 if record.started_at is None else record.core.now() - record.started_at,
@@ -121,12 +122,6 @@ def _release(record: Record, effect: Effect) -> None:
         record.tell(OutcomeDecided, outcome=outcome, category=category, code=code, effect=effect)
 
 
-def _with_retry(error: ToolError, effect: Effect) -> ToolError:
-    if not error.retryable or effect == "none":
-        return error
-    return msgspec.structs.replace(error, retryable=False)  # it may have taken effect, whatever else is said
-
-
 def _words(record: Record, error: ToolError, effect: Effect, chunks: int) -> tuple[Content, ...]:
     ran = record.attempts > 0
     if record.abort is not None and not chunks:
@@ -158,8 +153,10 @@ def returned(record: Record, value: object) -> None:
     now = record.core.now()
     try:
         content = record.core.encode(value)
-    except UnencodableResult as exc:
-        effect = decide(record, ToolError("internal", "OUTPUT_INVALID", str(exc)))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:  # noqa: ASYNC103  # code of the result's own; nothing is awaited
+        effect = decide(record, ToolError("internal", "OUTPUT_INVALID", _why_unreadable(exc)))
     else:
         effect = _succeed(record, value, content, now)
     if record.cleanup == "not-required":
@@ -168,19 +165,37 @@ def returned(record: Record, value: object) -> None:
         finish(record)
 
 
+def _why_unreadable(exc: BaseException) -> str:
+    if isinstance(exc, UnencodableResult):
+        return _sayable(lambda: str(exc))
+    return f"the result cannot be shown: reading it raised {description_of(exc)}"
+
+
 def failed(record: Record, exc: BaseException) -> None:
     """The body raised *exc*, which is its own failure."""
-    exc = without_wrapping(exc)
-    if isinstance(exc, ToolFailure):
-        record.failure_effect = exc.effect
+    try:
+        effect, error, honours = _read_failure(record, exc)
+        record.failure_effect = effect or record.failure_effect  # a place may know that the body was never entered
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: ASYNC103  # code of the exception's own, such as a property; nothing is awaited
+        error, honours = _unreadable(record, exc), False
     if record.abort is None:
-        decide(record, error_of(exc, record))
+        decide(record, error)
     else:
-        if record.cleanup == "pending" and not isinstance(exc, _HONOURS_AN_ABORT):
+        if record.cleanup == "pending" and not honours:
             record.cleanup = "failed"
         if record.verdict is None:
             decide(record, abort_error(record))
     finish(record)
+
+
+def _read_failure(record: Record, exc: BaseException) -> tuple[Effect | None, ToolError, bool]:
+    """What *exc* says of the effect, what the caller is told, and whether a body that is being stopped may raise it."""
+    exc = without_wrapping(exc)
+    effect = exc.effect if isinstance(exc, ToolFailure) else None
+    error = error_of(exc, record) if record.abort is None else abort_error(record)
+    return effect, error, isinstance(exc, _HONOURS_AN_ABORT)
 
 
 def cancelled(record: Record) -> None:
@@ -198,13 +213,20 @@ def abort_error(record: Record) -> ToolError:
         return ToolError("timeout", code, record.abort.reason, retryable=True)
     if not record.attempts:
         code = "NOT_STARTED"
-    return ToolError("cancelled", code, record.abort.reason, details={"source": record.abort.source})
+    return _told_to_stop(code, record.abort.reason, record.abort.source)
+
+
+@lru_cache(maxsize=64)
+def _told_to_stop(code: str, reason: str, source: AbortSource) -> ToolError:
+    # Those who are stopped together share one.
+    return ToolError("cancelled", code, reason, details={"source": source})
 
 
 def finish(record: Record) -> None:
     """Record that the body is gone, after the outcome was decided."""
     if record.abort is not None:
-        record.abort = msgspec.structs.replace(record.abort, honoured=not record.returned)
+        asked = record.abort
+        record.abort = Abort(asked.source, asked.reason, asked.requested_at, not record.returned)
         if record.cleanup == "pending":
             record.cleanup = "completed"
     effect = record.effect
@@ -218,7 +240,8 @@ def finish(record: Record) -> None:
 
 def _tell_what_is_known(record: Record, effect: Effect) -> None:
     """Put into the result what was not known yet when the caller was released."""
-    result, windows = record.result, _windows(record)
+    result = record.result
+    windows = _windows(record) if record.windows else ()
     if result is not None and (result.effect != effect or result.effects != windows):
         error, content = result.error, result.content
         if error is not None:
@@ -250,8 +273,9 @@ def end(record: Record, event: Event, effect: Effect, now: float | None = None) 
     record.validated = record.scope = record.call = record.on_released = record.outside = None
     if record.abort_latch is not None:
         record.abort_latch.set()
-    for question in record.questions or ():
-        question.cancel("the tool that asks has ended")
+    if record.questions:
+        for question in record.questions:
+            question.cancel("the tool that asks has ended")
     if record.chunks:
         record.collected = record.feeder = None
     if record.keeper is not None:
@@ -302,7 +326,7 @@ def wake(core: Core, claims: Sequence[Claim]) -> None:
 
 def without_wrapping(exc: BaseException) -> BaseException:
     """The exception that a person would name: the only leaf of a group that is no cancellation."""
-    own = [leaf for leaf in leaves(exc) if not isinstance(leaf, trio.Cancelled)]
+    own = [leaf for leaf in leaves(exc) if not issubclass(type(leaf), trio.Cancelled)]
     return own[0] if len(own) == 1 else exc
 
 
@@ -317,9 +341,7 @@ def error_of(exc: BaseException, record: Record) -> ToolError:
         return ToolError("internal", "STRAY_CANCELLED", str(exc))
     if isinstance(exc, UnencodableResult):
         return ToolError("internal", "OUTPUT_INVALID", str(exc))
-    message = description_of(exc)
-    if record.core.settings.error_detail == "declared":
-        message = f"The tool failed ({record.id}); its operator can look the reason up."
+    message = _undeclared(record, description_of(exc))
     if isinstance(exc, _CONNECTION_ERRORS):
         return ToolError("transient", "CONNECTION_LOST", message, retryable=True)
     if isinstance(exc, TimeoutError | trio.TooSlowError):
@@ -327,16 +349,31 @@ def error_of(exc: BaseException, record: Record) -> ToolError:
     return ToolError("internal", "INTERNAL_ERROR", message)
 
 
+def _unreadable(record: Record, exc: BaseException) -> ToolError:
+    message = _undeclared(record, f"{_name_of(exc)}: it cannot be read, for code of its own raises")
+    return ToolError("internal", "INTERNAL_ERROR", message)
+
+
+def _undeclared(record: Record, message: str) -> str:
+    if record.core.settings.error_detail == "declared":
+        return f"The tool failed ({record.id}); its operator can look the reason up."
+    return message
+
+
 def description_of(exc: BaseException) -> str:
     """Type and text of *exc*; of all its members when it is a group."""
-    members = [leaf for leaf in leaves(exc) if not isinstance(leaf, trio.Cancelled)]
+    members = [leaf for leaf in leaves(exc) if not issubclass(type(leaf), trio.Cancelled)]
     if len(members) > 1:
         named = "; ".join(description_of(leaf) for leaf in members[:_TOLD_AT_MOST])
         more = f"; and {len(members) - _TOLD_AT_MOST} more" if len(members) > _TOLD_AT_MOST else ""
         return f"{len(members)} errors: {named}{more}"
-    name = _sayable(lambda: type(exc).__name__) or "an exception without a name"
+    name = _name_of(exc)
     text = _sayable(lambda: str(exc))
     return f"{name}: {text}" if text else name
+
+
+def _name_of(exc: BaseException) -> str:
+    return _sayable(lambda: type(exc).__name__) or "an exception without a name"
 
 
 def _sayable(text: Callable[[], str]) -> str:

@@ -120,6 +120,18 @@ class ChunkBuffer:
             await self._more.wait()
         if len(chunks) > _STRIDE and not len(chunks) % _STRIDE:
             await trio.lowlevel.checkpoint()  # a buffer of no more than that makes its reader wait often enough
+        return self.get_nowait()
+
+    def get_nowait(self) -> object:
+        """The next chunk, at once.
+
+        Raises:
+            trio.WouldBlock: There is none yet.
+            StopAsyncIteration: There is none, and there will be none.
+        """
+        chunks = self._chunks
+        if not chunks:
+            raise StopAsyncIteration if self._over else trio.WouldBlock
         chunk = chunks.popleft()
         if not chunks:
             self._make_room()
@@ -259,6 +271,8 @@ class Inline:
             return step(*args)
         except StopIteration:
             raise StopAsyncIteration from None
+        except StopAsyncIteration as exc:  # which nobody turns into another error in a generator that is no async one
+            raise RuntimeError("generator raised StopAsyncIteration") from exc
 
 
 class ThreadPump:

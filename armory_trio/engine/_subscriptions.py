@@ -102,13 +102,26 @@ class Publications:
     Nothing is written while nobody subscribes. A subscriber is a place in the log, so a stalled one costs nothing.
     """
 
-    __slots__ = ("_base", "_entries", "_forgotten", "_furthest", "_readers", "_stale", "active", "place", "waiting")
+    __slots__ = (
+        "_base",
+        "_entries",
+        "_forgotten",
+        "_furthest",
+        "_handed_out",
+        "_readers",
+        "_stale",
+        "active",
+        "place",
+        "waiting",
+    )
 
     def __init__(self) -> None:
         self.active = False
         self.place = 0
         self.waiting: list[Updates] = []
         self._base = 0
+        self._handed_out = 0
+        """The last place that a reader was given, or that was there when it came."""
         self._stale = 0
         self._entries: list[tuple[int, Published]] = []
         self._forgotten: list[Forgotten] = []
@@ -118,9 +131,12 @@ class Publications:
 
     def publish(self, record: Published) -> None:
         """Note that *record* changed. Only called while `active`."""
+        place = self.place
         if record.published > self._base:
+            if record.published == place > self._handed_out:
+                return  # nobody has seen the one before, and nothing came in between
             self._stale += 1
-        self.place = record.published = place = self.place + 1
+        self.place = record.published = place = place + 1
         self._entries.append((place, record))
         if self._stale > _COMPACT_FROM and self._stale * 2 > len(self._entries):
             self._compact()
@@ -158,6 +174,7 @@ class Publications:
             for record in live:
                 self.publish(record)
         self._readers[reader] = None
+        self._handed_out = self.place  # what it finds here is before its time, and what comes is not
 
     def remove(self, reader: Updates) -> None:
         """Let *reader* go; the last one takes the log along."""
@@ -175,7 +192,10 @@ class Publications:
     def after(self, place: int, most: int) -> list[tuple[int, Published]]:
         """The next publications after *place*, at most so many; some may be overtaken."""
         first = bisect_right(self._entries, place, key=_place_of)
-        return self._entries[first : first + most]
+        found = self._entries[first : first + most]
+        if found:
+            self._handed_out = max(self._handed_out, found[-1][0])
+        return found
 
 
 _place_of: Final = itemgetter(0)
@@ -250,7 +270,8 @@ class Updates:
     def _walk(self) -> Generator[Snapshot | None]:
         # A generator, because its place in the log costs nothing to find again. It answers None where the reader has
         # to wait, or, while it is behind, to let others run.
-        seen, selection, stride = self._seen, self._selection, 0
+        seen, selection, joined_at, joined_number = self._seen, self._selection, self._joined_at, self._joined_number
+        stride = 0
         while True:
             self._look_at_forgotten()
             ahead = self._log.after(self._place, _STRIDE - stride or 1)
@@ -260,10 +281,12 @@ class Updates:
                 yield None
                 continue
             for place, record in ahead:
-                if record.published != place:
-                    continue  # overtaken: its newest publication comes later
+                if record.published != place:  # overtaken: its newest publication comes later, or none
+                    if not record.published:
+                        self._look_at_forgotten()
+                    continue
                 self._place = place
-                if (selection is not None and not selection(record)) or (place <= self._joined_at and record.over):
+                if (selection is not None and not selection(record)) or (place <= joined_at and record.over):
                     continue
                 revision = record.revision
                 if record.state == TERMINAL:
@@ -273,7 +296,7 @@ class Updates:
                     seen[record.id] = revision
                     self._unsettled |= record.state == UNKNOWN_EFFECT
                 if before is None:
-                    before = revision - 1 if record.number <= self._joined_number else 0
+                    before = revision - 1 if record.number <= joined_number else 0
                 if revision > before + 1:
                     self.missed += revision - before - 1
                 stride += 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Unpack, cast
 
 import trio
@@ -12,14 +13,15 @@ from typing_extensions import TypeVar
 from ..definitions import Tool, ToolCall, ToolResult
 from ..errors import AdmissionClosed, ShutdownFromInside
 from ..toolbox import Toolbox
-from ._abort import AbortAnswer, request_abort
-from ._actor import running_in
-from ._batch import Batch, BatchMode, OnError, check_batch
+from ._abort import AbortAnswer
+from ._actor import CURRENT, running_in
+from ._batch import Batch, BatchMode, OnError, abort_each, check_batch
 from ._concurrency import Latch, is_cancelled
-from ._door import CALLER_CANCELLED, Door
+from ._door import Door
 from ._events import Happening
 from ._execution import Core
-from ._handle import Execution, OpenStream, Stream
+from ._feed import EventReader, Subscription
+from ._handle import CALLER_CANCELLED, Execution, OpenStream, Stream
 from ._lifecycle import AbortSource
 from ._options import NO_OPTIONS, CallOptions, check_seconds, freeze_options
 from ._shutdown import (
@@ -33,11 +35,25 @@ from ._shutdown import (
     wait_idle,
 )
 from ._streams import ChunkBuffer
-from ._subscriptions import EventReader, Subscription
 from ._views import Executions
 
 H = TypeVar("H", bound=Happening, default=Happening)
 R = TypeVar("R")
+
+
+def current_supervisor() -> Supervisor:
+    """The supervisor whose tool this is called from: for tools that start, watch or stop other calls.
+
+    In a ``def`` tool in a worker thread it answers, too, but may only be used through ``trio.from_thread``.
+
+    Raises:
+        RuntimeError: No tool of a supervisor is running here.
+    """
+    record = CURRENT.get()
+    found = None if record is None else record.core.hooks.host()
+    if not isinstance(found, Supervisor):
+        raise RuntimeError("there is no current supervisor: this is not called from a running tool")  # noqa: TRY004
+    return found
 
 
 class Supervisor:
@@ -45,10 +61,14 @@ class Supervisor:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        core.hooks.host = weakref.ref(self)
         self._door = Door(core)
         self._batches = itertools.count(1)
+        self._named: weakref.WeakValueDictionary[str, Batch] = weakref.WeakValueDictionary()
+        """Batches whose id was given: each is there as long as somebody waits for it or a member is not over."""
         self._mode: Mode = "drain"
         self._report: Report | None = None
+        self._reported = Latch()
         self.executions = Executions(core)
 
     # -- looking
@@ -113,6 +133,9 @@ class Supervisor:
     def start(self, call: ToolCall, **options: Unpack[CallOptions]) -> Execution:
         """Begin one call and return its handle at once. The execution belongs to the supervisor, not to the caller.
 
+        Started by a running tool it is no child of that one: it neither shares its deadline nor ends with it. Owner,
+        request context and the way to ask a person are those of the tool, unless options say otherwise.
+
         Raises:
             AdmissionClosed: The supervisor takes no new work.
             TypeError, ValueError: An option is wrong; see `CallOptions`.
@@ -122,6 +145,7 @@ class Supervisor:
         self._door.must_be_open()
         record = self._door.make(call, frozen, starter)
         record.parent = None
+        record.deadline = frozen.deadline
         record.started_by = starter.id if starter is not None else None
         return self._door.begin_with_handle(record, call)
 
@@ -153,6 +177,7 @@ class Supervisor:
         mode: BatchMode = "parallel",
         concurrency: int | None = None,
         on_error: OnError = "collect",
+        batch_id: str | None = None,
         **options: Unpack[CallOptions],
     ) -> list[ToolResult[object]]:
         """Run several calls and return their results in call order.
@@ -165,6 +190,7 @@ class Supervisor:
             mode: ``sequential`` starts each call when the one before has ended.
             concurrency: How many of them may run at once.
             on_error: ``fail_fast`` stops the others as soon as one has failed.
+            batch_id: What to call the batch, to abort it by; made up when absent.
             options: For each of the calls.
 
         Cancelled: all of them are aborted, and waited for at most 0.05 s.
@@ -174,9 +200,9 @@ class Supervisor:
             Overloaded: The queue bound cannot hold all of them.
             BudgetExceeded: The budget cannot pay for all of them.
             BatchError: The batch fails fast, and a call failed.
-            TypeError, ValueError: An option is wrong.
+            TypeError, ValueError: An option is wrong, or a batch with this id is still running.
         """
-        check_batch(mode, concurrency, on_error)
+        check_batch(mode, concurrency, on_error, batch_id)
         frozen = freeze_options(options)
         try:
             parent = self._door.caller()
@@ -186,7 +212,7 @@ class Supervisor:
         if not calls:
             await trio.lowlevel.checkpoint()
             return []
-        batch = Batch(f"{self._core.prefix}-b{next(self._batches)}", size=len(calls), fail_fast=on_error == "fail_fast")
+        batch = self._new_batch(batch_id, size=len(calls), fail_fast=on_error == "fail_fast")
         self._door.open_batch(batch, calls, frozen, parent, concurrency=concurrency, in_order=mode == "sequential")
         source: AbortSource = "caller" if parent is None else "parent"
         if is_cancelled():
@@ -200,6 +226,15 @@ class Supervisor:
                 await batch.part()
             raise
         return batch.results()
+
+    def _new_batch(self, given: str | None, *, size: int, fail_fast: bool) -> Batch:
+        if given is None:
+            return Batch(self._core, f"{self._core.prefix}-b{next(self._batches)}", size=size, fail_fast=fail_fast)
+        known = self._named.get(given)
+        if known is not None and not known.over:
+            raise ValueError(f"batch_id={given!r}: a batch with this id is still running; give each its own")
+        batch = self._named[given] = Batch(self._core, given, size=size, fail_fast=fail_fast)
+        return batch
 
     async def run_directly(self, tool: Tool[..., R], arguments: Mapping[str, object]) -> ToolResult[R]:
         """Run *tool*, which is in the toolbox, without asking whether it may. For direct calls."""
@@ -219,6 +254,7 @@ class Supervisor:
         owner_id: str | None = None,
         batch_id: str | None = None,
         tool_name: str | None = None,
+        started_by: str | None = None,
     ) -> dict[str, AbortAnswer]:
         """Ask executions to stop, and say for each of them, by its id, what that did.
 
@@ -233,17 +269,25 @@ class Supervisor:
             "owner": owner_id,
             "batch_id": batch_id,
             "name": tool_name,
+            "started_by": started_by,
         }
         wanted = {name: value for name, value in selectors.items() if value is not None}
         if not wanted:
-            raise ValueError("abort what? give execution_id, call_id, owner_id, batch_id or tool_name")
+            raise ValueError("abort what? give execution_id, call_id, owner_id, batch_id, tool_name or started_by")
         source: AbortSource = "owner" if owner_id is not None else "batch" if batch_id is not None else "supervisor"
-        chosen = [
-            record
-            for record in (*self._core.kept, *self._core.live.values())
-            if all(getattr(record, name) == value for name, value in wanted.items())
-        ]
-        return {record.id: request_abort(record, source, reason) for record in chosen}
+        chosen = [*self._core.kept, *self._core.live.values()]
+        for name, value in wanted.items():
+            chosen = [record for record in chosen if getattr(record, name) == value]
+        return abort_each(self._core, chosen, source, reason)
+
+    def when_closed(self, tell: Callable[[], None]) -> None:
+        """Call *tell* once no new work is taken, in the same turn of the scheduler. For kits.
+
+        It must neither raise nor wait.
+        """
+        self._core.hooks.closing.append(tell)
+        if self._core.closed:
+            tell()
 
     def close_admission(self, reason: str = "closed by its host") -> None:
         """Take no new work. What was admitted runs to its end, and so do its nested calls."""
@@ -257,6 +301,17 @@ class Supervisor:
         """
         self._must_be_outside()
         await wait_idle(self._core)
+
+    async def wait_shut_down(self) -> Report:
+        """Return the report once the supervisor was shut down, by whomever, or left. Cancelled: nothing has changed.
+
+        Raises:
+            ShutdownFromInside: A running tool called it; it would wait for itself.
+        """
+        self._must_be_outside()
+        await self._reported.wait()
+        assert self._report is not None
+        return self._report
 
     async def shutdown(self, mode: Mode = "drain", *, drain_for: float | None = None) -> Report:
         """End everything and tell what became of it. May be called again, also to turn a drain into an abort.
@@ -301,6 +356,7 @@ class Supervisor:
 
     def _report_now(self) -> Report:
         self._report = make_report(self._core, "abort" if self._core.fallen else self._mode)
+        self._reported.set()
         return self._report
 
     def fall(self, reason: str) -> None:

@@ -17,12 +17,26 @@ class Executions:
         self._core = core
 
     def inspect(
-        self, *, owner_id: str | None = None, tool_name: str | None = None, live_only: bool = False
+        self,
+        *,
+        owner_id: str | None = None,
+        tool_name: str | None = None,
+        started_by: str | None = None,
+        live_only: bool = False,
     ) -> list[Snapshot]:
-        """The newest snapshots, in order of admission; ended executions as long as they are kept."""
+        """The newest snapshots, in order of admission; ended executions as long as they are kept.
+
+        Args:
+            owner_id: Only those of this owner.
+            tool_name: Only those of this tool.
+            started_by: Only those that this execution started as top-level ones; not its children.
+            live_only: Leave out those that have ended.
+        """
         self._core.forget_expired()
         chosen = Selection(owner_id=owner_id, tool_name=tool_name)
         records = list(self._core.live.values()) + ([] if live_only else list(self._core.kept))
+        if started_by is not None:
+            records = [record for record in records if record.started_by == started_by]
         return [record.snapshot() for record in sorted(filter(chosen, records), key=lambda record: record.number)]
 
     def locate(self, execution_id: str) -> Snapshot | None:
@@ -40,7 +54,7 @@ class Executions:
         """What is live, with arguments and results: for the eyes of an operator only, never for a watcher."""
         chosen = Selection(owner_id=owner_id, tool_name=tool_name)
         return [
-            PrivilegedSnapshot(record.snapshot(), record.call, record.result, record.late)
+            PrivilegedSnapshot(record.snapshot(), record.call, record.result, record.late, record.cleanup_detail)
             for record in filter(chosen, self._core.live.values())
         ]
 

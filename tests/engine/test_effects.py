@@ -269,6 +269,7 @@ async def test_an_unresolved_cleanup_is_an_unknown_effect_state_even_of_a_read_o
         snapshot = await execution.settled()
 
     assert (snapshot.state, snapshot.effect, snapshot.cleanup) == ("unknown-effect", "none", "unresolved")
+    assert execution.privileged_snapshot().cleanup_detail == "the lock file may still be there"
     assert supervisor.report is not None
     assert supervisor.report.cleanup_failures == (snapshot,)
 

@@ -24,6 +24,7 @@ from armory_trio import (
     ToolCall,
     ToolContext,
     ToolResult,
+    current_supervisor,
     open_supervisor,
     tool,
 )
@@ -1033,3 +1034,40 @@ def test_chunks_come_in_order_complete_and_bounded_whatever_the_paces(
             assert stream.result.value == chunks
 
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
+@requirement("streams.never-read")
+async def test_a_reader_that_is_cancelled_before_it_reads_leaves_a_record_that_says_not_started(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    ran: list[str] = []
+
+    @tool
+    async def write() -> AsyncIterator[int]:
+        ran.append("written")
+        yield 1
+
+    @tool
+    async def relay_late(ctx: ToolContext) -> None:
+        with trio.CancelScope() as inner:
+            inner.cancel()
+            async with current_supervisor().stream(ToolCall("write")):
+                ran.append("read")
+
+    async with open_supervisor(Toolbox([write, relay_late])) as supervisor:
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            async with supervisor.stream(ToolCall("write")):
+                ran.append("read")
+        with trio.CancelScope() as plain:
+            plain.cancel()
+            await supervisor.execute(ToolCall("write"))
+        await supervisor.execute(ToolCall("relay_late"))
+
+        assert scope.cancelled_caught and plain.cancelled_caught
+        shots = [shot for shot in supervisor.executions.inspect() if shot.tool_name == "write"]
+        assert [(shot.state, shot.error_code, shot.effect, shot.attempts) for shot in shots] == [
+            ("terminal", "NOT_STARTED", "none", 0)
+        ] * 3
+        assert [shot.abort and shot.abort.source for shot in shots] == ["caller", "caller", "parent"]
+    assert ran == []

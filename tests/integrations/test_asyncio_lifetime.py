@@ -215,15 +215,16 @@ def test_a_fall_wins_over_what_the_block_raises_and_leaves_no_cancellation(run: 
 @requirement("asyncio.fall")
 @on_each_loop
 def test_a_bug_of_the_engine_ends_the_block_with_an_internal_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = Trace()
+
     async def crash(_: Timers) -> None:
-        await trio.sleep(0.01)
+        while not trace.said:
+            await trio.sleep(0.01)
         raise ZeroDivisionError
 
     monkeypatch.setattr(Timers, "run", crash)
 
     async def main() -> None:
-        trace = Trace()
-
         async def fall() -> None:
             async with open_asyncio_host(sleepers(trace)) as host:
                 await host.execute(ToolCall("sleep"))

@@ -17,6 +17,7 @@ from armory_trio import (
     BlockingContext,
     EffectDeclaration,
     EffectTarget,
+    Process,
     Tool,
     Toolbox,
     ToolContext,
@@ -37,6 +38,11 @@ async def later(a: int, b: str = "") -> bytes:
 
 @tool(name="now", effect="read-only", timeout=5, groups=["db"], placement="task")
 def now(a: int, *, b: str = "") -> bytes:
+    return b.encode() * a
+
+
+@tool(placement=Process(fresh=True, context={"region": "north"}, max_frame=1000))
+def apart(a: int, *, b: str = "") -> bytes:
     return b.encode() * a
 
 
@@ -135,6 +141,7 @@ async def calling_gives_what_the_function_returns() -> None:
     assert_type((await later.call(1)).unwrap(), bytes)
     assert_type((await later.call(1)).value, bytes | None)
     assert_type(await now(1, b="x"), bytes)
+    assert_type(await apart(1, b="x"), bytes)
     assert_type(await nothing(), None)
     assert_type(await awaitable(1), bytes)
     assert_type(await anything(value=[1], b=2), bytes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from types import CoroutineType
 from typing import Final, Protocol, cast
 
 import outcome
@@ -36,7 +37,8 @@ class Placed(Protocol):
     async def gone(self) -> outcome.Maybe[object] | None:
         """After `run` was cancelled: wait for a body that was left behind, and tell how it ended.
 
-        None, at once, when nothing was left behind. Cancelled: nothing has changed.
+        None, at once, when nothing was left behind; also when what it gave in the end is no value, but something that
+        would still have to run. Cancelled: nothing has changed.
         """
         ...
 
@@ -55,7 +57,7 @@ async def deliver(
     Cancelled: a generator was told, and is closed.
     """
     while True:
-        if type(given) in _VALUES:
+        if not _has_to_run(given):
             return given
         if isinstance(given, AsyncGenerator):
             sink = open_sink(record)
@@ -64,9 +66,27 @@ async def deliver(
         if isinstance(given, Generator):
             await pump(cast("SyncGenerator", given), open_sink(record))
             return reduced(record, plan)
-        if not inspect.isawaitable(given):
-            return given
-        given = await given
+        given = await cast("Awaitable[object]", given)
+
+
+def _has_to_run(given: object) -> bool:
+    if type(given) in _VALUES:
+        return False
+    try:
+        return inspect.isawaitable(given) or isinstance(given, AsyncGenerator | Generator)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: ASYNC103  # code of the value's own, which says what its class is; nothing is awaited
+        return False  # noqa: ASYNC104  # as said
+
+
+def never_run(given: object) -> bool:
+    """Whether *given* would have to run to give a value, and nobody will run it any more; a coroutine is closed."""
+    if not _has_to_run(given):
+        return False
+    if isinstance(given, CoroutineType):
+        given.close()  # else Python would complain that nobody awaited it
+    return True
 
 
 def open_sink(record: Record) -> ChunkSink:

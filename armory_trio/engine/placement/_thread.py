@@ -15,7 +15,7 @@ from .._execution import Record
 from .._plan import Plan
 from .._streams import ChunkSink, ThreadPump
 from .._tool_context import Door, ThreadContext
-from ._placed import SyncGenerator, deliver
+from ._placed import SyncGenerator, deliver, never_run
 
 _UNLIMITED: Final = trio.CapacityLimiter(math.inf)
 """The planner decides how many threads there are, before a thread is asked for."""
@@ -89,6 +89,8 @@ class ThreadBody:
             return None
         ended = await self._worker.gone()
         self._record.in_thread = False
+        if isinstance(ended, outcome.Value) and never_run(ended.value):
+            return None  # its first half may have done something, the second never will
         return ended
 
     async def _in_thread(self, function: Callable[..., object], *args: object) -> object:
