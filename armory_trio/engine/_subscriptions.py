@@ -12,7 +12,7 @@ import msgspec
 import trio
 
 from ._concurrency import Signal
-from ._lifecycle import TERMINAL, UNKNOWN_EFFECT, Snapshot, State
+from ._lifecycle import TERMINAL, UNKNOWN_EFFECT, Snapshot
 
 _STRIDE: Final = 64
 """Steps that a reader takes without a checkpoint while there is more to read, and what a watcher reads ahead."""
@@ -46,7 +46,7 @@ class Published(Named, Protocol):
     """Its snapshot, if somebody has asked for it and it can only change together with its revision."""
 
     @property
-    def state(self) -> State: ...
+    def state(self) -> str: ...
     @property
     def revision(self) -> int: ...
     @property
