@@ -27,14 +27,13 @@ class Worker:
     Cancelled, `run` returns at once and leaves the thread to itself; `gone` tells when it really ended.
     """
 
-    __slots__ = ("_abandoned", "_args", "_function", "_gone", "_token", "result")
+    __slots__ = ("_args", "_function", "_told", "result")
 
     def __init__(self, function: Callable[..., object], *args: object) -> None:
         self._function = function
         self._args = args
-        self._token: Token = current_token()
-        self._gone = Latch()
-        self._abandoned = False
+        self._told: tuple[Token, Latch] | None = None
+        """Whom to tell of the end, once the thread was left behind."""
         self.result: outcome.Maybe[object] | None = None
 
     async def run(self, name: str) -> object:
@@ -48,18 +47,20 @@ class Worker:
 
     async def gone(self) -> outcome.Maybe[object]:
         """Wait until a thread that was left behind has ended, and tell how. Cancelled: nothing has changed."""
-        self._abandoned = True
+        latch = Latch()
+        self._told = current_token(), latch
         if self.result is None:
-            await self._gone.wait()
+            await latch.wait()
         assert self.result is not None
         return self.result
 
     def _work(self) -> None:
         # Set the result first, then look: `gone` does it the other way round, so that one of the two sees the other.
         self.result = outcome.capture(self._function, *self._args)
-        if self._abandoned:
+        if self._told is not None:
+            token, latch = self._told
             with suppress(trio.RunFinishedError):  # then nobody is there any more who could wait
-                self._token.run_sync_soon(self._gone.set)
+                token.run_sync_soon(latch.set)
 
 
 class ThreadBody:
