@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import UnionType
 from typing import Final, Generic, Literal, TypeVar
 
 import msgspec
@@ -222,6 +223,11 @@ def _words(block: Content) -> str:
             return " ".join(part for part in (name, f"<{uri}>", description) if part)
 
 
+def _check_kind(field: str, value: object, kind: type | UnionType, wanted: str) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"ToolFailure {field} is {value!r}; give {wanted}")
+
+
 class ToolFailure(ArmoryError):
     """Raised by a tool to say exactly what happened.
 
@@ -250,6 +256,10 @@ class ToolFailure(ArmoryError):
             raise ValueError(f"ToolFailure category {category!r} is not one of {', '.join(DEFAULT_CODES)}")
         if effect not in (None, "none", "completed", "unknown"):
             raise ValueError(f"ToolFailure effect {effect!r} is not one of none, completed, unknown")
+        _check_kind("message", message, str, "text")
+        _check_kind("code", code, str | None, "text, or None for that of its category")
+        _check_kind("retryable", retryable, bool | None, "True, False, or None to leave it to the rules")
+        _check_kind("details", details, Mapping | None, "a mapping, or None")
         self.message = message
         self.category: Category = category
         self.code = code or DEFAULT_CODES[category]

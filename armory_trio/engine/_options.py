@@ -104,6 +104,20 @@ def check_seconds(subject: str, name: str, seconds: float) -> float:
     return seconds
 
 
+def _check_whole(subject: str, name: str, size: object, *, least: int, unbounded: bool = False) -> None:
+    """Refuse what is no whole number from *least* on; None passes if the field may be *unbounded*."""
+    if size is None and unbounded:
+        return
+    if not isinstance(size, int) or isinstance(size, bool) or size < least:
+        otherwise = ", or None for no bound" if unbounded else ""
+        raise DefinitionError(subject, name, f"is {size!r}; give a whole number, {least} or more{otherwise}")
+
+
+def _check_duration(subject: str, name: str, seconds: float | None) -> None:
+    if seconds is not None and not (_is_number(seconds) and seconds >= 0):
+        raise DefinitionError(subject, name, f"is {seconds!r}; give seconds, 0 or more, or None for no bound")
+
+
 def _cores() -> int:
     return os.cpu_count() or 1
 
@@ -129,18 +143,26 @@ class Limits(msgspec.Struct, frozen=True):
     processes: int = msgspec.field(default_factory=_cores)
 
     def __post_init__(self) -> None:
-        sizes: dict[str, int | None] = {
-            "concurrent": self.concurrent,
-            "per_owner": self.per_owner,
-            "threads": self.threads,
-            "processes": self.processes,
-            **{f"groups[{name!r}]": size for name, size in self.groups.items()},
-        }
-        for name, size in sizes.items():
-            if size is not None and size < 1:
-                raise DefinitionError("Limits", name, f"is {size}; give at least 1, or None for no bound")
-        if self.queued is not None and self.queued < 0:
-            raise DefinitionError("Limits", "queued", f"is {self.queued}; give 0 or more, or None for no bound")
+        for name, size in (("concurrent", self.concurrent), ("per_owner", self.per_owner)):
+            _check_whole("Limits", name, size, least=1, unbounded=True)
+        for name, size in (("threads", self.threads), ("processes", self.processes)):
+            _check_whole("Limits", name, size, least=1)
+        _check_whole("Limits", "queued", self.queued, least=0, unbounded=True)
+        groups: object = self.groups
+        if not isinstance(groups, Mapping):
+            raise DefinitionError(
+                "Limits",
+                "groups",
+                f"is {groups!r}; give a mapping from the name of a group to its size, as {{'db': 4}}",
+            )
+        for name, size in self.groups.items():
+            _check_group(name)
+            _check_whole("Limits", f"groups[{name!r}]", size, least=1)
+
+
+def _check_group(name: object) -> None:
+    if not isinstance(name, str):
+        raise DefinitionError("Limits", "groups", f"names the group {name!r}; give its name as a string")
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -155,9 +177,8 @@ class Budget(msgspec.Struct, frozen=True):
     max_duration: float | None = None
 
     def __post_init__(self) -> None:
-        for name, bound in (("max_calls", self.max_calls), ("max_duration", self.max_duration)):
-            if bound is not None and not bound >= 0:
-                raise DefinitionError("Budget", name, f"is {bound}; give 0 or more, or None for no bound")
+        _check_whole("Budget", "max_calls", self.max_calls, least=0, unbounded=True)
+        _check_duration("Budget", "max_duration", self.max_duration)
 
 
 class Retention(msgspec.Struct, frozen=True):
@@ -172,10 +193,8 @@ class Retention(msgspec.Struct, frozen=True):
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        if self.count < 0:
-            raise DefinitionError("Retention", "count", f"is {self.count}; give 0 or more")
-        if self.seconds is not None and not self.seconds >= 0:
-            raise DefinitionError("Retention", "seconds", f"is {self.seconds}; give 0 or more, or None for no bound")
+        _check_whole("Retention", "count", self.count, least=0)
+        _check_duration("Retention", "seconds", self.seconds)
 
 
 class Settings(msgspec.Struct, frozen=True):

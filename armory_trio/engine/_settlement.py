@@ -14,6 +14,7 @@ import trio
 
 from ..content import UnencodableResult, words_for_error
 from ..definitions import (
+    DEFAULT_CODES,
     Category,
     Content,
     Effect,
@@ -67,9 +68,8 @@ def decide(record: Record, error: ToolError) -> Effect:
     effect = record.effect
     if error.retryable and effect != "none":
         error = msgspec.structs.replace(error, retryable=False)  # it may have taken effect, whatever else is said
-    record.verdict = ("error", error.category, error.code)
     chunks = tuple(record.collected) if record.collected else ()
-    record.result = ToolResult(
+    result: ToolResult[object] = ToolResult(
         record.id,
         record.call_id,
         record.name,
@@ -84,14 +84,14 @@ def decide(record: Record, error: ToolError) -> Effect:
         record.attempts,
         0.0 if record.started_at is None else record.core.now() - record.started_at,
     )
+    record.verdict, record.result = ("error", error.category, error.code), result
     _release(record, effect)
     return effect
 
 
 def _succeed(record: Record, value: object, content: tuple[Content, ...], now: float) -> Effect:
     effect = record.effect
-    record.verdict = _SUCCESS
-    record.result = ToolResult(
+    result: ToolResult[object] = ToolResult(
         record.id,
         record.call_id,
         record.name,
@@ -106,6 +106,7 @@ def _succeed(record: Record, value: object, content: tuple[Content, ...], now: f
         record.attempts,
         0.0 if record.started_at is None else now - record.started_at,
     )
+    record.verdict, record.result = _SUCCESS, result
     _release(record, effect)
     return effect
 
@@ -194,6 +195,8 @@ def _read_failure(record: Record, exc: BaseException) -> tuple[Effect | None, To
     """What *exc* says of the effect, what the caller is told, and whether a body that is being stopped may raise it."""
     exc = without_wrapping(exc)
     effect = exc.effect if isinstance(exc, ToolFailure) else None
+    if effect is not None:
+        strongest(effect, "none")  # an effect that there is
     error = error_of(exc, record) if record.abort is None else abort_error(record)
     return effect, error, isinstance(exc, _HONOURS_AN_ABORT)
 
@@ -333,6 +336,8 @@ def without_wrapping(exc: BaseException) -> BaseException:
 def error_of(exc: BaseException, record: Record) -> ToolError:
     """Classify *exc* by its type; never by its words."""
     if isinstance(exc, ToolFailure):
+        if exc.category not in DEFAULT_CODES or not isinstance(exc.code, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # what its class checked can be changed
+            raise ValueError(f"a ToolFailure of category {exc.category!r} with code {exc.code!r}")
         details = None if exc.details is None else dict(exc.details)
         retryable = exc.category in ("transient", "timeout") if exc.retryable is None else exc.retryable
         message = _sayable(lambda: exc.message) or exc.code

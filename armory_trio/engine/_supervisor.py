@@ -18,7 +18,7 @@ from ._actor import CURRENT, running_in
 from ._batch import Batch, BatchMode, OnError, abort_each, check_batch
 from ._concurrency import Latch, is_cancelled
 from ._door import Door
-from ._events import Happening
+from ._events import ChunkEmitted, Happening
 from ._execution import Core
 from ._feed import EventReader, Subscription
 from ._handle import CALLER_CANCELLED, Execution, OpenStream, Stream
@@ -54,6 +54,10 @@ def current_supervisor() -> Supervisor:
     if not isinstance(found, Supervisor):
         raise RuntimeError("there is no current supervisor: this is not called from a running tool")  # noqa: TRY004
     return found
+
+
+def _is_kind(given: object) -> bool:
+    return isinstance(given, type) and issubclass(given, Happening)
 
 
 class Supervisor:
@@ -100,7 +104,18 @@ class Supervisor:
             kinds: Which events; all of them when none is named.
             include_payloads: Whether chunks, checkpoints and data of log lines come along.
             buffer: How many events are held for a slow reader. One that is slower loses the oldest, and is told.
+
+        Raises:
+            TypeError: One of *kinds* is no class of events.
+            ValueError: The buffer holds nothing, or only chunks are asked for, but no payloads.
         """
+        for kind in kinds:
+            if not _is_kind(kind):
+                raise TypeError(f"events({kind!r}): give classes of events, such as ExecutionSettled")
+        if kinds and set(kinds) <= {ChunkEmitted} and not include_payloads:
+            raise ValueError(
+                "events(ChunkEmitted) would never yield: a chunk is all payload; give include_payloads=True"
+            )
         if buffer < 1:
             raise ValueError(f"buffer={buffer!r}: give at least 1")
         reader = EventReader[H](kinds, include_payloads=include_payloads, buffer=buffer)

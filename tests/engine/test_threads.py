@@ -101,12 +101,44 @@ async def test_a_def_tool_runs_in_a_thread_of_its_own_with_the_callers_context_v
         request_id.set("r-7")
         execution = supervisor.start(ToolCall("where"))
         value = (await execution.result()).unwrap()
+        after = (await supervisor.execute(ToolCall("where"))).unwrap()
 
-    assert isinstance(value, dict)
+    assert isinstance(value, dict) and isinstance(after, dict)
+    assert after["request"] == "r-7"  # what one call changes, the next does not see
     assert value == {"thread": value["thread"], "name": f"armory:{execution.id}", "request": "r-7"}
     assert value["thread"] != threading.get_ident()
     assert request_id.get() == "r-7"
     assert execution.snapshot.placement == "thread"
+
+
+@requirement("threads.nested-policy")
+async def test_a_thread_below_a_caller_that_is_stopped_stays_in_sight_until_it_ends(blocker: Blocker) -> None:
+    @tool
+    def inner() -> str:
+        blocker.block()
+        return "late"
+
+    @tool
+    async def outer(ctx: ToolContext) -> str:
+        return str((await ctx.call("inner")).value)
+
+    async with open_supervisor(Toolbox([inner, outer])) as supervisor:
+        with trio.fail_after(PATIENCE):
+            caller = supervisor.start(ToolCall("outer"))
+            await happened(blocker.began)
+            caller.abort("took too long")
+            result = await caller.result()
+            [below] = supervisor.executions.inspect(tool_name="inner")
+            blocker.let_go.set()
+            await supervisor.wait_idle()
+
+        assert result.error is not None and result.error.code == "CANCELLED"
+        assert below.parent_id == caller.id
+        assert below.state in ("abort-requested", "cleanup-pending") and below.ended_at is None
+        assert below.abort is not None and below.abort.source == "parent"
+        [ended] = supervisor.executions.inspect(tool_name="inner")
+        assert ended.ended_at is not None and ended.outcome == "error"
+        assert (ended.effect, ended.cleanup) == ("completed", "completed")
 
 
 @requirement("threads.context-variables")

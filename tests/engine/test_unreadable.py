@@ -214,3 +214,34 @@ async def test_a_result_that_raises_keyboard_interrupt_while_it_is_read_still_en
 
     with pytest.raises(KeyboardInterrupt):
         await main()
+
+
+@requirement("engine.unreadable-result")
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [("category", "made-up"), ("category", ["internal"]), ("code", ["E42"]), ("effect", "perhaps"), ("details", 5)],
+)
+async def test_a_failure_that_was_spoilt_after_it_was_made_still_lets_its_caller_go(member: str, value: object) -> None:
+    @tool
+    async def spoil() -> None:
+        failure = ToolFailure("no", category="conflict", code="E42", effect="none")
+        setattr(failure, member, value)
+        raise failure
+
+    async with open_supervisor(Toolbox([spoil])) as supervisor:
+        with trio.fail_after(30):
+            result = await supervisor.execute(ToolCall("spoil"))
+
+    assert result.error is not None
+    assert (result.error.category, result.error.code) == ("internal", "INTERNAL_ERROR")
+    assert result.effect == "unknown"
+    assert supervisor.report is not None and supervisor.report.bugs == ()
+
+
+@requirement("engine.unreadable-result")
+@pytest.mark.parametrize(
+    "wrong", [{"code": ["E42"]}, {"details": 5}, {"retryable": "yes"}, {"category": "made-up"}, {"effect": "perhaps"}]
+)
+def test_a_failure_that_makes_no_sense_is_refused_where_it_is_made(wrong: dict[str, object]) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"ToolFailure {next(iter(wrong))}"):
+        ToolFailure("no", **wrong)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # that is the point

@@ -1087,3 +1087,18 @@ async def test_an_outcome_that_is_decided_while_a_grace_runs_is_a_revision_of_it
     revisions = [shot.revision for shot in seen]
     assert revisions == sorted(set(revisions))
     assert seen[-1].state in ("terminal", "unknown-effect")
+
+
+@requirement("watching.events")
+async def test_wrong_kinds_of_events_are_refused_before_anybody_is_disturbed() -> None:
+    async with open_supervisor(Toolbox([add])) as supervisor:
+        with pytest.raises(TypeError, match="give classes of events"):
+            supervisor.events("LogWritten")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # that is the point
+        with pytest.raises(ValueError, match="include_payloads=True"):
+            supervisor.events(ChunkEmitted)
+        async with supervisor.events(ChunkEmitted, ExecutionSettled) as events:
+            result = await supervisor.execute(ToolCall("add", {"a": 1, "b": 2}))
+            told = await anext(events)
+
+    assert result.value == 3
+    assert isinstance(told, ExecutionSettled)
