@@ -282,7 +282,7 @@ ROWS: Final = (
         unit="import",
         ours=importing("armory_trio"),
         other=importing("trio, msgspec"),
-        count=1,
+        count=3,
         rounds=9,
         budget=1.25,
     ),
