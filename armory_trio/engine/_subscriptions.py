@@ -290,15 +290,15 @@ class Updates:
                     continue
                 revision = record.revision
                 if record.state == TERMINAL:
-                    before = seen.pop(record.id, None)  # nothing can follow
+                    before = seen.pop(record.id, None) if seen else None  # nothing can follow
                 else:
                     before = seen.get(record.id)
                     seen[record.id] = revision
                     self._unsettled |= record.state == UNKNOWN_EFFECT
                 if before is None:
                     before = revision - 1 if record.number <= joined_number else 0
-                if revision > before + 1:
-                    self.missed += revision - before - 1
+                if (overtaken := revision - before - 1) > 0:
+                    self.missed += overtaken
                 stride += 1
                 shot = record.shot
                 yield record.snapshot() if shot is None or shot.revision != revision else shot

@@ -22,9 +22,9 @@ _UNLIMITED: Final = trio.CapacityLimiter(math.inf)
 
 
 class Worker:
-    """One call of a function in a worker thread, which cannot be interrupted from outside.
+    """One call of a function, to be made in a worker thread, which cannot be interrupted from outside.
 
-    Cancelled, `run` returns at once and leaves the thread to itself; `gone` tells when it really ended.
+    Where the wait for the thread was cancelled, it is left to itself; `gone` tells when it really ended.
     """
 
     __slots__ = ("_args", "_function", "_told", "result")
@@ -36,15 +36,6 @@ class Worker:
         """Whom to tell of the end, once the thread was left behind."""
         self.result: outcome.Maybe[object] | None = None
 
-    async def run(self, name: str) -> object:
-        """Run the function in a thread called *name*; return what it returns, raise what it raises.
-
-        Cancelled: the thread is left behind.
-        """
-        await trio.to_thread.run_sync(self._work, thread_name=name, abandon_on_cancel=True, limiter=_UNLIMITED)
-        assert self.result is not None
-        return self.result.unwrap()
-
     async def gone(self) -> outcome.Maybe[object]:
         """Wait until a thread that was left behind has ended, and tell how. Cancelled: nothing has changed."""
         latch = Latch()
@@ -54,7 +45,8 @@ class Worker:
         assert self.result is not None
         return self.result
 
-    def _work(self) -> None:
+    def work(self) -> None:
+        """The thread's work: make the call, and keep how it ended in `result`."""
         # Set the result first, then look: `gone` does it the other way round, so that one of the two sees the other.
         self.result = outcome.capture(self._function, *self._args)
         if self._told is not None:
@@ -95,12 +87,15 @@ class ThreadBody:
         return ended
 
     async def _in_thread(self, function: Callable[..., object], *args: object) -> object:
-        self._worker = Worker(function, *args)
-        self._record.in_thread = True
-        value = await self._worker.run(f"armory:{self._record.id}")
-        self._record.in_thread = False
+        record = self._record
+        self._worker = worker = Worker(function, *args)
+        record.in_thread = True
+        name = f"armory:{record.id}"
+        await trio.to_thread.run_sync(worker.work, thread_name=name, abandon_on_cancel=True, limiter=_UNLIMITED)
+        assert worker.result is not None
+        record.in_thread = False
         self._worker = None
-        return value
+        return worker.result.unwrap()
 
     async def _pump(self, generator: SyncGenerator, sink: ChunkSink) -> None:
         await self._in_thread(ThreadPump(self._record, sink, self._plan.buffer), generator)
