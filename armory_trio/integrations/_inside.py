@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator
@@ -102,6 +103,20 @@ class Leftover(Protocol):
 
     def take_rest(self) -> None:
         """Take over what can be had without waiting."""
+
+
+def require_function(async_fn: object) -> None:
+    """Refuse what a trio function was mistaken for.
+
+    Raises:
+        TypeError: It is a coroutine (which is closed, so that Python does not complain about it), or no function.
+    """
+    if inspect.iscoroutine(async_fn):
+        async_fn.close()
+        name = async_fn.__name__
+        raise TypeError(f"give the async function itself, not its call: run({name}), not run({name}(...))")
+    if not callable(async_fn):
+        raise TypeError(f"{async_fn!r} is no async function; give the function itself")
 
 
 class Inside:

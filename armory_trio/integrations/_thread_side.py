@@ -1,17 +1,22 @@
-"""Trio in a thread of its own, and the threads that wait for what it does."""
+"""Trio in a thread of its own, and the threads that wait for what it does.
+
+A signal may raise KeyboardInterrupt in a thread wherever Python looks for signals: when one of our functions begins, and
+after every call. So a thread waits for nothing but locks of its own, in C; what must not be half done happens on trio's
+side, where no signal arrives; and a thread that goes says so there, whatever it had come to.
+"""
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import contextvars
 import threading
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, suppress
-from types import TracebackType
-from typing import Final, Self, TypeVar
+from contextlib import suppress
+from typing import Final, TypeVar
 
 import trio
-from outcome import Outcome, Value, capture
+from outcome import Error, Outcome, Value, capture
 
 from ..errors import AdmissionClosed
 from ._inside import CLOSED, Crossing, Inside, Opening
@@ -24,16 +29,52 @@ _EXIT_PATIENCE: Final = 5.0
 """Seconds that an exiting interpreter waits for a host that nobody closed."""
 
 
+class Moment:
+    """What threads wait for, and comes once.
+
+    `threading.Event` is Python code round a lock, which a thread that is interrupted in there keeps for ever. Here each
+    thread waits for a lock that nobody else waits for: interrupted, it leaves nothing that another one needs.
+    """
+
+    __slots__ = ("_waiting", "come")
+
+    def __init__(self) -> None:
+        self._waiting: list[threading.Lock] = []
+        self.come = False
+        """Whether it has come."""
+
+    def set(self) -> None:
+        """It comes. Called once, by a thread that no signal reaches."""
+        self.come = True
+        while self._waiting:
+            self._waiting.pop().release()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it comes, at most *timeout* seconds, and say whether it has come."""
+        mine = threading.Lock()
+        mine.acquire()
+        self._waiting.append(mine)
+        if not self.come:  # whoever sets it afterwards finds the lock
+            mine.acquire(timeout=-1 if timeout is None else min(max(timeout, 0.0), threading.TIMEOUT_MAX))
+        return self.come
+
+
 class Waiter(Crossing[T]):
     """A crossing for which a thread waits."""
 
-    __slots__ = ("_told", "gone")
+    __slots__ = ("_ended", "begun", "gone", "told", "undo")
 
-    def __init__(self) -> None:
+    def __init__(self, undo: Callable[[T], Awaitable[object]] | None = None) -> None:
         super().__init__()
-        self._told = threading.Event()
+        self._ended: trio.Event | None = None
+        self.told = Moment()
+        """Comes when it is over."""
+        self.begun = False
+        """Whether trio's side knows of it."""
         self.gone = False
         """Set by a thread that was interrupted."""
+        self.undo = undo
+        """What becomes of an answer that an interrupted thread can't take."""
 
     def given_up(self) -> bool:
         """Whether its thread was interrupted before it began."""
@@ -41,63 +82,92 @@ class Waiter(Crossing[T]):
 
     def tell(self) -> None:
         """Wake the thread."""
-        self._told.set()
+        if self._ended is not None:
+            self._ended.set()
+        self.told.set()
 
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is over, and say whether it is."""
-        return self._told.wait(timeout)
+    async def forsake(self) -> None:
+        """Its thread is gone: return when nothing of it is left. On trio's side, once."""
+        if self.begun and not self.over:
+            self._ended = trio.Event()
+            self.scope.cancel(_CALLER_GONE)
+            await self._ended.wait()
+        if self.undo is not None and isinstance(self.outcome, Value):
+            await self.undo(self.outcome.value)
 
 
 class ThreadSide:
-    """The side of the threads of one host; ``with`` opens and closes it."""
+    """The side of the threads of one host, which is opened once, and then left or aborted."""
 
     def __init__(self, opening: Opening) -> None:
         self.inside = Inside(opening, self._on_open)
-        self._opened = threading.Event()
-        self._ended = threading.Event()
+        self._claim = threading.Lock()
+        self._opened = Moment()
+        self._ended = Moment()
         self._alone = threading.Lock()
         self._outcome: Outcome[None] | None = None
         self._token: trio.lowlevel.TrioToken | None = None
         # A daemon, since an interpreter that exits waits for others for ever; `_at_exit` waits for a while.
         self._thread = threading.Thread(target=self._run, name="armory_trio: host", daemon=True)
 
+    # -- trio's thread
+
+    def _launch(self) -> None:
+        # `Thread.start` waits for an event of Python code, so it runs in a thread that no signal reaches.
+        if not self._claim.acquire(blocking=False):
+            return  # who wanted it was interrupted
+        try:
+            self._thread.start()
+        except Exception as exc:  # noqa: BLE001  # for who waits
+            self._end(Error(exc))
+
     def _run(self) -> None:
-        self._outcome = capture(trio.run, self.inside.run)
+        self._end(capture(trio.run, self.inside.run))
+
+    def _end(self, outcome: Outcome[None]) -> None:
+        self._outcome = outcome
         self._ended.set()
-        self._opened.set()
+        if not self._opened.come:
+            self._opened.set()
 
     def _on_open(self) -> None:
         self._token = trio.lowlevel.current_trio_token()
         self._opened.set()
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        try:
-            self._opened.wait()
-        except BaseException as exc:
-            self.__exit__(type(exc), exc, exc.__traceback__)
-            raise
-        if self._token is None:
-            assert self._outcome is not None
-            self._outcome.unwrap()
-        atexit.register(self._at_exit)
-        return self
+    # -- the host's own life
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        atexit.unregister(self._at_exit)
-        try:
-            self._soon(self.inside.leave if exc is None else self._abort)
-            self._ended.wait()
-        except BaseException:  # KeyboardInterrupt, while it drains
+    def open(self) -> None:
+        """Start trio, and return when the supervisor is open. Raises what kept it from that."""
+        atexit.register(self._at_exit)
+        _thread.start_new_thread(self._launch, ())
+        self._opened.wait()
+        if self._token is None:
+            self._finish()
+
+    def leave(self) -> None:
+        """Drain, and return when trio's thread is gone. Raises what made it end."""
+        self._soon(self.inside.leave)
+        self._finish()
+
+    def abort(self) -> None:
+        """As `leave`, but abort everything. However far `open` or `leave` came, and in any thread."""
+        if self._claim.acquire(blocking=False):  # trio's thread will never start
+            atexit.unregister(self._at_exit)
+        elif self._is_inside():  # the garbage collector found it there
+            self._abort()
+        else:
+            self._opened.wait()
             self._soon(self._abort)
-            self._ended.wait()
-            raise
-        finally:
+            self._finish()
+
+    def _finish(self) -> None:
+        self._ended.wait()
+        if self._thread.ident is not None:
             self._thread.join()
-        assert self._outcome is not None
-        self._outcome.unwrap()
+        atexit.unregister(self._at_exit)
+        outcome, self._outcome = self._outcome, None
+        if outcome is not None:
+            outcome.unwrap()
 
     def _abort(self) -> None:
         self.inside.abort("the block of the host was left by an exception")
@@ -106,11 +176,24 @@ class ThreadSide:
         self._soon(self._abort)
         self._ended.wait(_EXIT_PATIENCE)
 
+    def ended(self) -> None:
+        """Return when the host is closed."""
+        self._ended.wait()
+
     # -- crossing
 
+    def _is_inside(self) -> bool:
+        return threading.get_ident() == self._thread.ident
+
+    def _require_outside(self) -> None:
+        if self._is_inside():
+            raise RuntimeError(
+                "this is the thread of the host itself, which would wait for itself for ever; "
+                "a tool makes further calls by `await ctx.call(...)`"
+            )
+
     def _soon(self, function: Callable[[], None]) -> bool:
-        """Call *function* on trio's thread, and say whether that is still possible."""
-        self._opened.wait()
+        """Call *function* on trio's thread, in the order of such calls, and say whether that is still possible."""
         try:
             if self._token is not None:
                 self._token.run_sync_soon(function)
@@ -119,21 +202,16 @@ class ThreadSide:
             pass
         return False
 
-    def begin(self, waiter: Waiter[T], async_fn: Callable[[], Awaitable[T]], *, waits: bool) -> None:
-        """Run *async_fn* on trio's side, with a copy of the context of this thread.
+    def begin(self, waiter: Waiter[T], async_fn: Callable[[], Awaitable[T]], *, waits: bool = False) -> None:
+        """Run *async_fn* on trio's side, with a copy of the context of this thread, and don't wait for it.
 
         Raises:
             AdmissionClosed: The host is closed.
-            RuntimeError: This is trio's own thread, which would wait for itself.
         """
-        if threading.get_ident() == self._thread.ident:
-            raise RuntimeError(
-                "this is the thread of the host itself, which would wait for itself for ever; "
-                "a tool makes further calls by `await ctx.call(...)`"
-            )
         context = contextvars.copy_context()
 
         def begin() -> None:
+            waiter.begun = True
             try:
                 context.run(lambda: self.inside.begin(waiter, async_fn, waits=waits))
             except Exception as exc:  # noqa: BLE001  # it is for the caller; here it would end the run
@@ -148,7 +226,7 @@ class ThreadSide:
         *,
         waits: bool = False,
         timeout: float | None = None,
-        undo: Callable[[T], object] | None = None,
+        undo: Callable[[T], Awaitable[object]] | None = None,
     ) -> T:
         """Run *async_fn* on trio's side, wait for it, and return what it returns.
 
@@ -158,33 +236,54 @@ class ThreadSide:
             async_fn: The function.
             waits: Whether it may wait for what never comes, so that it has to be cancelled when the host closes.
             timeout: Seconds to wait; None to wait as long as it takes.
-            undo: What becomes of an answer that an interrupted thread can't take.
+            undo: What becomes, on trio's side, of an answer that an interrupted thread can't take.
 
         Raises:
+            AdmissionClosed: The host is closed.
+            RuntimeError: This is trio's own thread, which would wait for itself.
             TimeoutError: It took too long, and was cancelled.
         """
-        waiter = Waiter[T]()
-        begun = False
+        self._require_outside()
+        waiter = Waiter(undo)
         try:
             self.begin(waiter, async_fn, waits=waits)
-            begun = True
-            in_time = waiter.wait(timeout)
-            if not in_time:
-                self._cancel(waiter)
+            if not waiter.told.wait(timeout):
+                self._time_out(waiter, timeout)
+            answer = waiter.answer()
         except BaseException:
             waiter.gone = True
-            if not begun:
-                self._soon(lambda: waiter.scope.cancel(_CALLER_GONE))  # perhaps it has begun all the same
-            else:
-                self._cancel(waiter)
-                if undo is not None and isinstance(waiter.outcome, Value):
-                    undo(waiter.outcome.unwrap())
+            self._forsake(waiter)
             raise
-        if not in_time and waiter.outcome is None:
-            raise TimeoutError(f"this was not over after {timeout:g} s")
-        return waiter.answer()
+        return answer  # between the end of the block and the caller's next call, Python looks for no signal
 
-    def call(self, function: Callable[[], T], *, undo: Callable[[T], object] | None = None) -> T:
+    def _time_out(self, waiter: Waiter[T], timeout: float | None) -> None:
+        self._soon(lambda: waiter.scope.cancel(_CALLER_GONE))
+        waiter.told.wait()
+        if waiter.outcome is None:
+            raise TimeoutError(f"this was not over after {timeout:g} s")
+
+    def _forsake(self, waiter: Waiter[T]) -> None:
+        if waiter.over and (waiter.undo is None or not isinstance(waiter.outcome, Value)):
+            return
+        goodbye = Waiter[None]()
+        with suppress(AdmissionClosed):  # everything has ended
+            self.begin(goodbye, waiter.forsake)  # after the beginning of the other one, if that came so far
+            goodbye.told.wait()
+
+    def see_to(self, async_fn: Callable[[], Awaitable[None]]) -> None:
+        """Run *async_fn* on trio's side, if that still runs, and wait for it.
+
+        Interrupted: it goes on, if it had begun. In trio's own thread, where only the garbage collector can call this:
+        it is not waited for.
+        """
+        waiter = Waiter[None]()
+        with suppress(AdmissionClosed):
+            self.begin(waiter, async_fn)
+            if not self._is_inside():
+                waiter.told.wait()
+                waiter.answer()
+
+    def call(self, function: Callable[[], T], *, undo: Callable[[T], Awaitable[object]] | None = None) -> T:
         """Call *function* on trio's thread, and return what it returns. Once there is none any more, call it here."""
 
         async def call() -> T:  # noqa: ASYNC124  # to run in a task
@@ -198,20 +297,3 @@ class ThreadSide:
             self.ended()
             with self._alone:
                 return function()
-
-    def _cancel(self, waiter: Waiter[T]) -> None:
-        self._soon(lambda: waiter.scope.cancel(_CALLER_GONE))
-        waiter.wait()
-
-    def enter(self, manager: AbstractAsyncContextManager[T, bool | None]) -> T:
-        """Enter *manager* on trio's side. Interrupted: it is not entered."""
-        return self.run(manager.__aenter__, undo=lambda _: self.leave(manager))
-
-    def leave(self, manager: AbstractAsyncContextManager[T, bool | None]) -> None:
-        """Leave *manager*, which was entered on trio's side."""
-        with suppress(AdmissionClosed):  # then it was left together with the host
-            self.run(lambda: manager.__aexit__(None, None, None))
-
-    def ended(self) -> None:
-        """Return when the host is closed."""
-        self._ended.wait()

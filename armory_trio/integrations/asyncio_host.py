@@ -24,7 +24,7 @@ from ..engine import (
 from ..toolbox import Toolbox
 from ._asyncio_handles import AsyncioExecution, AsyncioReader, AsyncioStream, AsyncioUpdates, Opened
 from ._guest import AsyncioSide
-from ._inside import Opening
+from ._inside import Opening, require_function
 from ._opening import opened_like
 
 H = TypeVarWithDefault("H", bound=Happening, default=Happening)
@@ -183,7 +183,9 @@ class AsyncioHost:
 
         Raises:
             AdmissionClosed: The host is closed, or was closed before the function ended.
+            TypeError: It is no function, but perhaps what an async function was called to.
         """
+        require_function(async_fn)
         return await self._side.run(async_fn, waits=True)
 
     # -- stopping

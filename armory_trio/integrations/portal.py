@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
-from types import TracebackType
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from typing import Literal, TypeVar, Unpack
 
 from ..definitions import ToolCall, ToolResult
@@ -22,7 +22,7 @@ from ..engine import (
 )
 from ..errors import AdmissionClosed
 from ..toolbox import Toolbox
-from ._inside import Opening, rest_of
+from ._inside import Opening, require_function, rest_of
 from ._opening import opened_like
 from ._thread_side import ThreadSide
 
@@ -108,43 +108,63 @@ class BlockingStream:
 
     def __next__(self) -> object:
         """The next chunk. Interrupted: nothing is lost, the next step yields it."""
-        if not self._kept:
+        kept = self._kept
+        if not kept:
             try:
-                return self._side.run(self._stream.__anext__, waits=True, undo=self._kept.append)
+                self._side.run(self._read, waits=True)
             except StopAsyncIteration:
                 raise StopIteration from None
             except AdmissionClosed:
                 self._side.ended()
-        if self._kept:
-            return self._kept.popleft()
-        raise StopIteration
+        if not kept:
+            raise StopIteration
+        chunk = kept[0]
+        del kept[0]  # no call: Python looks for no signal before the chunk is returned
+        return chunk
+
+    async def _read(self) -> None:
+        self._kept.append(await self._stream.__anext__())
 
     def take_rest(self) -> None:
         """Keep what was not read yet, once the outcome is decided."""
         self._kept.extend(rest_of(self._stream))
 
 
-class OpenBlockingStream:
-    """``with`` round a stream: the call is made on entering, and stopped on leaving unless it has ended."""
+class _Streaming:
+    """The part of a stream on trio's side: its functions run there."""
 
-    __slots__ = ("_manager", "_reader", "_side")
+    __slots__ = ("_manager", "_side", "reader")
 
     def __init__(self, side: ThreadSide, manager: AbstractAsyncContextManager[Stream, bool | None]) -> None:
         self._side = side
         self._manager = manager
-        self._reader: BlockingStream | None = None
+        self.reader: BlockingStream | None = None
 
-    def __enter__(self) -> BlockingStream:
-        reader = self._reader = BlockingStream(self._side, self._side.enter(self._manager))
+    async def enter(self) -> BlockingStream:
+        reader = self.reader = BlockingStream(self._side, await self._manager.__aenter__())
         self._side.inside.readers[reader] = None
         return reader
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if self._reader is not None:
-            self._side.inside.readers.pop(self._reader, None)
-            self._side.leave(self._manager)
+    async def leave(self) -> None:
+        if self.reader is not None:
+            self._side.inside.readers.pop(self.reader, None)
+            self.reader = None
+            await self._manager.__aexit__(None, None, None)
+
+    async def undo(self, _: BlockingStream) -> None:
+        await self.leave()
+
+
+@contextmanager
+def _open_stream(streaming: _Streaming, side: ThreadSide) -> Generator[BlockingStream]:
+    # A generator, since Python closes one that an interrupted `with` leaves behind.
+    try:
+        yield side.run(streaming.enter, undo=streaming.undo)
+        side.see_to(streaming.leave)
+    except BaseException:
+        if streaming.reader is not None:
+            side.see_to(streaming.leave)
+        raise
 
 
 class BlockingHost:
@@ -237,22 +257,34 @@ class BlockingHost:
     def start(self, call: ToolCall, **options: Unpack[CallOptions]) -> BlockingExecution:
         """Begin one call and return its handle. The execution belongs to the host, not to the thread.
 
+        Interrupted: it is aborted, since nobody holds its handle.
+
         Raises:
             AdmissionClosed: The host takes no new work.
             TypeError, ValueError: An option is wrong; see `CallOptions`.
         """
-        execution = self._side.call(
-            lambda: self._supervisor.start(call, **options),
-            undo=lambda started: self._side.call(lambda: started.abort("the thread that started it was interrupted")),
-        )
-        return BlockingExecution(self._side, execution)
+        started: list[Execution] = []
 
-    def stream(self, call: ToolCall, *, collect: bool = True, **options: Unpack[CallOptions]) -> OpenBlockingStream:
+        def start() -> BlockingExecution:
+            started.append(self._supervisor.start(call, **options))
+            return BlockingExecution(self._side, started[0])
+
+        async def undo(_: BlockingExecution) -> None:  # noqa: ASYNC124  # to run in a task
+            started[0].abort("the thread that started it was interrupted")
+
+        return self._side.call(start, undo=undo)
+
+    def stream(
+        self, call: ToolCall, *, collect: bool = True, **options: Unpack[CallOptions]
+    ) -> AbstractContextManager[BlockingStream]:
         """Run one call and read its chunks as they come; use the answer with ``with``. As `Supervisor.stream`.
+
+        Interrupted while it is entered: the execution is aborted, and waited for at most 0.05 s.
 
         Raises (on entering the block): as `execute`.
         """
-        return OpenBlockingStream(self._side, self._supervisor.stream(call, collect=collect, **options))
+        streaming = _Streaming(self._side, self._supervisor.stream(call, collect=collect, **options))
+        return _open_stream(streaming, self._side)
 
     def run(self, async_fn: Callable[[Supervisor], Awaitable[T]]) -> T:
         """Run a trio function on the host's own thread with the supervisor, wait, and return what it returns.
@@ -261,7 +293,9 @@ class BlockingHost:
 
         Raises:
             AdmissionClosed: The host is closed, or was closed before the function ended.
+            TypeError: It is no function, but perhaps what an async function was called to.
         """
+        require_function(async_fn)
         return self._side.run(lambda: async_fn(self._supervisor), waits=True)
 
     # -- stopping
@@ -317,6 +351,21 @@ class BlockingHost:
         return self._side.run(lambda: self._supervisor.shutdown(mode, drain_for=drain_for))
 
 
+def _refuse_loop() -> None:
+    # Who never loaded asyncio runs no loop, and need not load it now.
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise RuntimeError(
+        "an asyncio loop runs in this thread, and a blocking host would hold it up: use `open_asyncio_host` of "
+        "armory_trio.integrations.asyncio_host, or open this one in another thread"
+    )
+
+
 @opened_like(open_supervisor)
 @contextmanager
 def open_blocking_host(opening: Opening) -> Generator[BlockingHost]:
@@ -327,10 +376,18 @@ def open_blocking_host(opening: Opening) -> Generator[BlockingHost]:
     stopped, and ``host.report`` is set.
 
     Raises:
+        RuntimeError: An asyncio loop runs in this thread, which would stand still; `open_asyncio_host` is for it.
         DefinitionError: An option is wrong.
         InternalError: A task of the engine itself failed.
         KeyboardInterrupt: It was raised in a tool; everything was aborted.
     """
-    with ThreadSide(opening) as side:
+    _refuse_loop()
+    side = ThreadSide(opening)
+    try:
+        side.open()
         assert side.inside.supervisor is not None
         yield BlockingHost(side, side.inside.supervisor)
+        side.leave()
+    except BaseException:
+        side.abort()
+        raise

@@ -395,6 +395,24 @@ def test_a_trio_function_runs_on_trios_side(run: Run) -> None:
 
 @requirement("asyncio.native")
 @on_each_loop
+def test_the_call_of_a_trio_function_is_refused_with_what_to_give(run: Run) -> None:
+    async def later() -> None:
+        raise AssertionError("it ran")
+
+    async def main() -> None:
+        async with open_asyncio_host(TOOLBOX) as host:
+            called = later()
+            with pytest.raises(TypeError, match=r"give the async function itself, not its call: run\(later\)"):
+                await host.run(called)  # type: ignore[arg-type]  # the point of the test
+            assert inspect.getcoroutinestate(called) == inspect.CORO_CLOSED
+            with pytest.raises(TypeError, match="3 is no async function; give the function itself"):
+                await host.run(3)  # type: ignore[arg-type]  # the point of the test
+
+    run(main)
+
+
+@requirement("asyncio.native")
+@on_each_loop
 def test_another_thread_is_told_how_to_come_in(run: Run) -> None:
     async def main() -> None:
         async with open_asyncio_host(TOOLBOX) as host:

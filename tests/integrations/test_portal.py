@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import signal
 import subprocess
 import sys
@@ -144,6 +146,18 @@ def test_a_trio_function_runs_on_the_thread_of_the_host_with_its_supervisor() ->
         assert began.wait(PATIENCE)
     with pytest.raises(AdmissionClosed, match="closed before this ended"):
         waiting.result(PATIENCE)
+
+
+@requirement("portal.native")
+def test_the_call_of_a_trio_function_is_refused_with_what_to_give() -> None:
+    async def later() -> None:
+        raise AssertionError("it ran")
+
+    with open_blocking_host(TOOLBOX) as host:
+        called = later()
+        with pytest.raises(TypeError, match=r"give the async function itself, not its call: run\(later\)"):
+            host.run(called)  # type: ignore[arg-type]  # the point of the test
+        assert inspect.getcoroutinestate(called) == inspect.CORO_CLOSED
 
 
 @requirement("portal.timeouts")
@@ -422,6 +436,24 @@ def test_trios_own_thread_is_refused_instead_of_waiting_for_itself() -> None:
     with open_blocking_host(TOOLBOX.extend(inside)) as host:
         hosts.append(host)
         assert host.execute(ToolCall("inside")).value == "refused"
+
+
+@requirement("portal.loop")
+def test_a_thread_that_runs_an_asyncio_loop_is_sent_to_the_host_for_it() -> None:
+    async def main() -> object:
+        with (
+            pytest.raises(RuntimeError, match=r"an asyncio loop runs in this thread.*open_asyncio_host"),
+            open_blocking_host(TOOLBOX),
+        ):
+            raise AssertionError("it was opened")
+        return await asyncio.to_thread(from_beside)
+
+    def from_beside() -> object:
+        with open_blocking_host(TOOLBOX) as host:
+            return host.execute(SUM).value
+
+    assert asyncio.run(main()) == 8
+    assert from_beside() == 8
 
 
 @requirement("portal.fall")
