@@ -617,7 +617,9 @@ _CAPACITY: Final[Mapping[str, Requirement]] = {
         "Owners that all have calls waiting get equal shares of what runs at any time, however long their queues are.",
     ),
     "capacity.newcomer": Requirement(
-        "design 9", "The first call of another owner starts within one round, however many calls of others wait."
+        "design 9",
+        "Where all wait for the same single limit, the first call of another owner starts within one round, however many "
+        "calls of others wait; where limits are mixed, after a bounded number of starts.",
     ),
     "capacity.cost": Requirement("design 14", "Starting the next call costs the same however many calls wait."),
 }
@@ -985,6 +987,9 @@ _STREAMS: Final[Mapping[str, Requirement]] = {
     "threads.inline": Requirement(
         "design 5", "A def tool placed in the task runs on trio's thread, where blocking members are refused in words."
     ),
+    "threads.nested-policy": Requirement(
+        "field case 6", "A thread below a caller that was stopped is aborted with it and stays in sight until it ends."
+    ),
     "threads.limit": Requirement("design 9", "Threads are bounded by the supervisor's own limit, not by trio's."),
     "threads.abandoned": Requirement(
         "design 8", "A thread never holds its caller up: stopped, it is left behind, visibly, as cleanup-pending."
@@ -1084,8 +1089,18 @@ _PLACEMENTS: Final[Mapping[str, Requirement]] = {
     "processes.sizes": Requirement(
         "design 11", "Every message has a bound, by default 64 MiB; more is refused in words."
     ),
+    "processes.unreadable": Requirement(
+        "design 11", "A value that could be written but not be read again fails as that value, and loses no worker."
+    ),
     "processes.output": Requirement("design 11", "What a body prints goes to its host's standard error."),
     "processes.telling": Requirement("design 11", "Any thread of a body may tell, and very much."),
+    "processes.words": Requirement(
+        "design 11", "What a body tells in words may be any object, as in a thread; too much of it is refused in words."
+    ),
+    "processes.thrown": Requirement(
+        "design 7, 11",
+        "Whatever a body in a worker raises is its own call's failure, never a lost worker; the worker is used again.",
+    ),
     "processes.reuse": Requirement(
         "design 11", "A process is used again unless it is fresh, was killed, or a call left something running in it."
     ),
@@ -1103,6 +1118,12 @@ _PLACEMENTS: Final[Mapping[str, Requirement]] = {
         "design 7", "A lost worker leaves the effect unknown, unless windows say more or the body was not entered."
     ),
     "processes.replaced": Requirement("design 11", "A worker that dies while it is idle is replaced silently."),
+    "processes.not-ready": Requirement(
+        "design 11", "A used worker that cannot make a tool ready is replaced silently by a fresh one, once."
+    ),
+    "processes.interrupt": Requirement(
+        "design 11", "A KeyboardInterrupt that a body in a worker process raises is that call's own failure."
+    ),
     "processes.group-killed": Requirement(
         "design 11", "An abort kills the whole process group, and the state is final only when nothing of it runs."
     ),
@@ -1112,6 +1133,9 @@ _PLACEMENTS: Final[Mapping[str, Requirement]] = {
     ),
     "processes.host-dies": Requirement(
         "design 11", "When the host itself is killed, its workers and their groups end."
+    ),
+    "processes.host-forks": Requirement(
+        "design 11", "A child that the host forked keeps no worker alive when the host is killed."
     ),
     "processes.never-cancelled": Requirement(
         "design 5, 8", "A tool that must never be cancelled is killed only when its supervisor is left."
@@ -1765,6 +1789,9 @@ _HOSTS: Final[Mapping[str, Requirement]] = {
     "portal.context": Requirement(
         "field case 93", "Context variables of the calling thread reach the tool; calls of threaded tools are nested."
     ),
+    "portal.loop": Requirement(
+        "design 7", "A blocking host is refused in a thread that runs an asyncio loop, with what to open there instead."
+    ),
     "portal.fall": Requirement("design 7", "When the supervisor falls, leaving the block raises what made it fall."),
     "hosts.exit": Requirement(
         "design 8", "A program that exits with a host open exits, and stops what can be stopped first."
@@ -1789,6 +1816,10 @@ _TESTING: Final[Mapping[str, Requirement]] = {
         "design 15",
         "Whatever a scenario raises leaves with the seed that repeats it; of many schedules the first that fails is "
         "named.",
+    ),
+    "testing.seed.function": Requirement(
+        "design 15",
+        "What is no async function is refused with what would be right, and is no failure under some seed.",
     ),
     "testing.seed.hang": Requirement(
         "design 15",

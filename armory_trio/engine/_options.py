@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, TypedDict
+from typing import Final, TypedDict, cast
 
 import msgspec
 
@@ -148,21 +148,18 @@ class Limits(msgspec.Struct, frozen=True):
         for name, size in (("threads", self.threads), ("processes", self.processes)):
             _check_whole("Limits", name, size, least=1)
         _check_whole("Limits", "queued", self.queued, least=0, unbounded=True)
-        groups: object = self.groups
-        if not isinstance(groups, Mapping):
-            raise DefinitionError(
-                "Limits",
-                "groups",
-                f"is {groups!r}; give a mapping from the name of a group to its size, as {{'db': 4}}",
-            )
-        for name, size in self.groups.items():
-            _check_group(name)
-            _check_whole("Limits", f"groups[{name!r}]", size, least=1)
+        _check_groups(self.groups)
 
 
-def _check_group(name: object) -> None:
-    if not isinstance(name, str):
-        raise DefinitionError("Limits", "groups", f"names the group {name!r}; give its name as a string")
+def _check_groups(groups: object) -> None:
+    if not isinstance(groups, Mapping):
+        raise DefinitionError(
+            "Limits", "groups", f"is {groups!r}; give a mapping from the name of a group to its size, as {{'db': 4}}"
+        )
+    for name, size in cast("Mapping[object, object]", groups).items():
+        if not isinstance(name, str):
+            raise DefinitionError("Limits", "groups", f"names the group {name!r}; give its name as a string")
+        _check_whole("Limits", f"groups[{name!r}]", size, least=1)
 
 
 class Budget(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ are looked for before they are used.
 from __future__ import annotations
 
 import importlib
+import inspect
 import random
 import threading
 from collections.abc import Awaitable, Callable, Generator, Iterable
@@ -76,21 +77,28 @@ def run_seeded(
 
     Raises:
         trio.TooSlowError: It was not over *within* the time: something waits for what never comes.
+        TypeError: The scenario is no async function, but perhaps what one was called to.
         UnsupportedTrio: This version of trio does not let its schedule be chosen.
         RuntimeError: A trio run, or another seeded one, is going on.
 
     What the scenario raises leaves as it is, with a note that names the seed.
     """
+    _require_function(scenario)
     if clock is None:
         clock = trio.testing.MockClock(autojump_threshold=0)
 
     async def bounded() -> R:
         with trio.fail_after(within):
-            return await scenario(*args)
+            going = scenario(*args)
+            if not inspect.isawaitable(going):
+                raise NotAsync(f"{scenario!r} gave {going!r}, which cannot be awaited; give an async function")
+            return await going
 
     with _schedule(seed), fixed_ids():
         try:
             return trio.run(bounded, clock=clock)
+        except NotAsync:  # whatever the seed
+            raise
         except BaseException as exc:
             exc.add_note(f"This was under seed {seed}: run_seeded(..., seed={seed}) repeats it.")
             raise
@@ -116,8 +124,9 @@ def explore(
     Raises:
         ScheduleFailure: It failed under one of them; the others were not tried.
         ValueError: There are no seeds, so nothing was tried.
-        UnsupportedTrio, RuntimeError: As `run_seeded`.
+        TypeError, UnsupportedTrio, RuntimeError: As `run_seeded`.
     """
+    _require_function(scenario)
     tried = 0
     for seed in seeds:
         with _failing_under(seed, tried):
@@ -132,10 +141,25 @@ def explore(
 def _failing_under(seed: int, tried: int) -> Generator[None]:
     try:
         yield
-    except (UnsupportedTrio, SeededRunGoingOn):
+    except (NotAsync, UnsupportedTrio, SeededRunGoingOn):
         raise
     except Exception as exc:
         raise ScheduleFailure(seed, tried, exc) from exc
+
+
+class NotAsync(TypeError):
+    """What was given as a scenario can be run under no schedule at all."""
+
+
+def _require_function(scenario: object) -> None:
+    if inspect.iscoroutine(scenario):
+        scenario.close()  # else Python would complain that nobody awaited it
+        raise NotAsync(
+            f"give the async function itself, not its call: {scenario.__name__}, not {scenario.__name__}(...); "
+            "what it is called with comes after it"
+        )
+    if not callable(scenario):
+        raise NotAsync(f"{scenario!r} is no async function; give the function itself")
 
 
 class SeededRunGoingOn(RuntimeError):

@@ -22,6 +22,9 @@ CHILDREN = 3
 DEPTH = 2
 """How many callers a nested call has, at most. So everybody ends after a bounded time."""
 
+NEVER = 10**9
+"""The patience of a planner that has none to lose."""
+
 SHARED = ("tool", "group", "threads", "processes")
 
 
@@ -40,6 +43,17 @@ class Patient(NamedTuple):
     bound: int
 
 
+def _sizes(rng: random.Random) -> dict[str, int]:
+    sizes = {name: rng.choice([1, 1, 2, 3]) for name in SHARED}
+    return sizes | {f"owner:{owner}": rng.randint(1, 4) for owner in OWNERS} | {"whole": rng.randint(1, 6)}
+
+
+def _scarce(rng: random.Random, pair: Sequence[str]) -> dict[str, int]:
+    """Only *pair* is scarce: what needs both of them hardly ever finds them free at once."""
+    plenty = dict.fromkeys((*SHARED, *(f"owner:{owner}" for owner in OWNERS), "whole"), 9)
+    return plenty | {name: rng.choice([1, 1, 2]) for name in pair}
+
+
 class Traffic(World):
     """A world that is kept full.
 
@@ -47,17 +61,20 @@ class Traffic(World):
         rng: Decides everything.
         every: Recompute everything from scratch after every so many events; the cheap checks are made after each.
         patience: How often a claim may be overtaken; drawn when it is None.
+        patient_only: Nobody ever loses patience, as if the planner had forgotten to; the bound is what it would be.
     """
 
-    def __init__(self, rng: random.Random, *, every: int, patience: int | None = None) -> None:
-        sizes = {name: rng.choice([1, 1, 2, 3]) for name in SHARED}
-        sizes |= {f"owner:{owner}": rng.randint(1, 4) for owner in OWNERS} | {"whole": rng.randint(1, 6)}
+    def __init__(
+        self, rng: random.Random, *, every: int, patience: int | None = None, patient_only: bool = False
+    ) -> None:
+        pair = rng.sample(SHARED, 2) if rng.random() < 0.4 else []
+        sizes = _scarce(rng, pair) if pair else _sizes(rng)
         self.patience = rng.choice([1, 2, 4, 16]) if patience is None else patience
-        super().__init__(sizes, patience=self.patience)
+        super().__init__(sizes, patience=NEVER if patient_only else self.patience)
         self.rng = rng
         self.every = every
         self.events = 0
-        self.nesting, self.withdrawing, self.joining = 0.4, 0.03, 0.05
+        self.nesting, self.withdrawing, self.joining = 0.0 if pair else rng.choice([0.0, 0.4, 0.4]), 0.03, 0.05
         self.worst = 0.0
         """The largest share of its bound that any claim has used up."""
         self.shape_of: dict[Claim, Shape] = {}
@@ -69,9 +86,9 @@ class Traffic(World):
         self.below: dict[Claim, int] = {}
         self.made: dict[Claim, int] = {}
         always = [name for name in ("whole", "owner") if rng.random() < 0.7]
-        self.shapes = [self._shape(always) for _ in range(rng.randint(2, 5))]
-        if rng.random() < 0.5:  # each of two things alone, and both together: the one that only patience helps
-            pair = rng.sample(SHARED, 2)
+        self.shapes = [self._shape(always) for _ in range(rng.randint(0, 1) if pair else rng.randint(2, 5))]
+        if pair or rng.random() < 0.5:  # each of two things alone, and both together: the one that only patience helps
+            pair = pair or rng.sample(SHARED, 2)
             self.shapes += [Shape((*always, *names), (), ()) for names in (pair[:1], pair[1:], pair)]
 
     def _shape(self, always: Sequence[str]) -> Shape:
@@ -172,10 +189,12 @@ class Traffic(World):
     def bound(self, ahead: int, held: int) -> int:
         """How often a claim may be passed that found *ahead* waiting and *held* running.
 
-        Each of those ahead may lose its patience, and take a turn of every owner, before it is its own turn; and each
-        call may bring nested ones.
+        Each of those ahead may lose its patience, and take a turn of every owner, before it is its own turn. Where calls
+        bring nested ones, these may pass it as well: of each that a call may bring, half. That is measured, and nobody
+        came near it; a bound that leaves more room would hold without any patience, too.
         """
-        return (ahead + held + 1) * (self.patience + 1) * len(OWNERS) * (CHILDREN + 1)
+        nested = (CHILDREN + 1) // 2 if self.nesting else 1
+        return (ahead + held + 1) * (self.patience + 1) * len(OWNERS) * nested
 
     def _start(self, claim: Claim) -> None:
         super()._start(claim)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from armory_trio import Limits, Retention, Toolbox, ToolCall, open_supervisor, tool
 from armory_trio.engine.capacity import Claim, Planner
-from tests.engine.capacity_traffic import OWNERS, Shape, Traffic
+from tests.engine.capacity_traffic import NEVER, OWNERS, Shape, Traffic
 from tests.requirements import requirement
 
 SOAKING = settings.default is not None and settings.default.max_examples > 1000
@@ -29,13 +29,30 @@ def rng_of(seed: int) -> random.Random:
 @requirement("capacity.bounded-overtaking", "capacity.never-hangs", "capacity.refusals-are-true", "capacity.limits")
 @given(seed=st.integers(0, 2**32), crowd=st.integers(1, 3))
 def test_whatever_is_mixed_every_claim_starts_within_a_bound_and_nobody_is_left(seed: int, crowd: int) -> None:
-    traffic = Traffic(rng_of(seed), every=50)
+    assert_nobody_starves(Traffic(rng_of(seed), every=50), crowd)
+
+
+def assert_nobody_starves(traffic: Traffic, crowd: int) -> None:
     for _ in range(STEPS):
         traffic.step(crowd)
     traffic.run_to_the_end()
 
     assert traffic.worst <= 1
     assert not traffic.patients
+
+
+@requirement("capacity.bounded-overtaking")
+def test_a_planner_in_which_nobody_loses_patience_does_not_pass_for_one_that_is_right() -> None:
+    """The property above can fail: of the traffic that one ordinary run tries, far more than one breaks the bound."""
+    broken = 0
+    for seed in range(60):
+        try:
+            assert_nobody_starves(Traffic(rng_of(seed), every=NEVER, patient_only=True), crowd=seed % 3 + 1)
+        except AssertionError as exc:
+            assert "starves" in str(exc)
+            broken += 1
+
+    assert broken >= 5
 
 
 @requirement("capacity.bounded-overtaking")

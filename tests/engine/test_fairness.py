@@ -123,6 +123,35 @@ def test_the_single_call_of_an_eleventh_owner_starts_within_one_round(slots: int
         shop.end_one()
 
     assert len(shop.served) - before <= len(OWNERS) + 1
+    assert max(Counter(shop.served[before:]).values()) == 1
+
+
+@requirement("capacity.newcomer")
+@pytest.mark.parametrize(
+    ("needs", "limits"),
+    [
+        ([("whole", "a"), ("whole", "b"), ("whole",)], {"whole": 6, "a": 2, "b": 3}),
+        ([("whole", "threads", "db"), ("whole", "threads")], {"whole": 9, "threads": 5, "db": 2}),
+        ([("a", "b"), ("a",), ("b",)], {"a": 1, "b": 1}),
+    ],
+    ids=["tools", "threads-and-group", "one-and-both"],
+)
+def test_where_limits_are_mixed_a_newcomer_waits_no_longer_when_more_calls_wait(
+    needs: list[tuple[str, ...]], limits: dict[str, int]
+) -> None:
+    def starts_before(length: int, need: tuple[str, ...]) -> int:
+        shop = Shop(dict.fromkeys(OWNERS, length), needs, **limits)
+        shop.window(137)
+        shop.ask("the eleventh", need)
+        before = len(shop.served)
+        while "the eleventh" not in shop.served:
+            shop.end_one()
+        return len(shop.served) - before
+
+    for need in needs:
+        waited = starts_before(60, need)
+        assert waited == starts_before(600, need)
+        assert waited <= 4 * (len(OWNERS) + 1)
 
 
 # -- the supervisor

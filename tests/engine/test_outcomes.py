@@ -18,6 +18,7 @@ from armory_trio import (
     Execution,
     ExecutionOver,
     Limits,
+    Retention,
     Semantics,
     Supervisor,
     Toolbox,
@@ -559,6 +560,69 @@ async def test_a_wrong_option_is_refused_at_the_door(options: dict[str, float], 
 def test_a_wrong_limit_is_refused_where_it_is_made(make: Callable[[], object]) -> None:
     with pytest.raises(DefinitionError):
         make()
+
+
+@requirement("engine.options")
+@pytest.mark.parametrize("groups", [["db"], "db", None, 3])
+def test_groups_that_are_no_mapping_are_refused_with_what_would_be_right(groups: object) -> None:
+    with pytest.raises(DefinitionError, match=r"give a mapping from the name of a group to its size") as caught:
+        Limits(groups=groups)  # type: ignore[arg-type]  # the point of the test
+
+    assert caught.value.field == "groups"
+
+
+@requirement("engine.options")
+def test_a_group_whose_name_is_no_string_is_refused() -> None:
+    with pytest.raises(DefinitionError, match="names the group 3; give its name as a string"):
+        Limits(groups={3: 1})  # type: ignore[dict-item]  # the point of the test
+
+
+@requirement("engine.options")
+@pytest.mark.parametrize("size", [True, 1.5, "3", [1], float("inf")])
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        (Limits, "concurrent"),
+        (Limits, "per_owner"),
+        (Limits, "threads"),
+        (Limits, "processes"),
+        (Limits, "queued"),
+        (Limits, "groups['db']"),
+        (Budget, "max_calls"),
+        (Retention, "count"),
+    ],
+)
+def test_a_size_that_is_no_whole_number_is_refused_and_its_field_named(
+    kind: Callable[..., object], field: str, size: object
+) -> None:
+    given = {"groups": {"db": size}} if field.startswith("groups") else {field: size}
+    with pytest.raises(DefinitionError, match=r"give a whole number, [01] or more") as caught:
+        kind(**given)
+
+    assert caught.value.field == field
+    assert repr(size) in caught.value.reason
+
+
+@requirement("engine.options")
+@pytest.mark.parametrize("seconds", [True, "3", [1], -1, float("nan")])
+@pytest.mark.parametrize(("kind", "field"), [(Budget, "max_duration"), (Retention, "seconds")])
+def test_a_bound_in_seconds_that_is_no_length_of_time_is_refused(
+    kind: Callable[..., object], field: str, seconds: object
+) -> None:
+    with pytest.raises(DefinitionError, match="give seconds, 0 or more, or None for no bound") as caught:
+        kind(**{field: seconds})
+
+    assert caught.value.field == field
+
+
+@requirement("engine.options")
+@pytest.mark.parametrize(
+    ("kind", "field"), [(Limits, "threads"), (Limits, "processes"), (Limits, "groups['db']"), (Retention, "count")]
+)
+def test_a_bound_that_there_must_be_cannot_be_none(kind: Callable[..., object], field: str) -> None:
+    given = {"groups": {"db": None}} if field.startswith("groups") else {field: None}
+    with pytest.raises(DefinitionError, match=r"is None; give a whole number, [01] or more$"):
+        kind(**given)
 
 
 @requirement("engine.direct")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import itertools
 import math
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Final, cast
 
@@ -258,6 +260,32 @@ def test_a_search_counts_what_it_tried_and_refuses_to_try_nothing() -> None:
     assert explore(order, seeds=range(5)) == 5
     with pytest.raises(ValueError, match="nothing was tried"):
         explore(order, seeds=[])
+
+
+@requirement("testing.seed.function")
+@pytest.mark.parametrize("start", [partial(run_seeded, seed=1), explore], ids=["run_seeded", "explore"])
+def test_a_scenario_that_was_called_already_is_refused_with_what_to_give(start: Callable[..., object]) -> None:
+    called = order()
+
+    with pytest.raises(TypeError, match=r"give the async function itself, not its call: order, not order\(\.\.\.\)"):
+        start(called)
+
+    assert inspect.getcoroutinestate(called) == inspect.CORO_CLOSED
+    with pytest.raises(TypeError, match="'order' is no async function; give the function itself"):
+        start("order")
+
+
+@requirement("testing.seed.function")
+@pytest.mark.parametrize("start", [partial(run_seeded, seed=1), explore], ids=["run_seeded", "explore"])
+def test_a_plain_function_is_no_scenario_whatever_the_seed(start: Callable[..., object]) -> None:
+    def plain() -> int:
+        return 3
+
+    with pytest.raises(TypeError, match=r"plain.* gave 3, which cannot be awaited; give an async function") as caught:
+        start(plain)
+
+    assert not getattr(caught.value, "__notes__", [])
+    assert run_seeded(lambda: order(1), seed=1) == (0,)  # what it gives can be awaited
 
 
 @requirement("testing.seed.failure")

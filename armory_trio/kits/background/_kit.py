@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection
 from typing import Annotated, Final, NoReturn
 from weakref import WeakKeyDictionary
@@ -65,6 +66,10 @@ class BackgroundKit:
     ) -> None:
         if isinstance(tags, str):
             raise DefinitionError("BackgroundKit", "tags", f"is the text {tags!r}; give a list of tags")
+        given: object = allow
+        if given is not None and (not callable(given) or inspect.iscoroutinefunction(given)):
+            what = "a function that says of a tool whether it may (True or False, at once), or None for every tool"
+            raise DefinitionError("BackgroundKit", "allow", f"is {given!r}; give {what}")
         self._allow = allow
         self._tags = frozenset(tags)
         self._options = options

@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 import trio
 import trio.testing
 
-from armory_trio import DefinitionError, Supervisor, ToolResult
+from armory_trio import DefinitionError, Supervisor, Tool, ToolResult
 from armory_trio.kits.background import (
     BackgroundKit,
     BackgroundNotice,
@@ -284,6 +285,10 @@ async def test_one_kit_serves_several_supervisors_and_keeps_them_apart(autojump_
     assert (code, counts) == ("NOT_FOUND", (1, 0))
 
 
+def _as_given(allow: object) -> Callable[[Tool[..., object]], bool]:
+    return cast("Callable[[Tool[..., object]], bool]", allow)
+
+
 @requirement("kits.background.options")
 @pytest.mark.parametrize(
     ("make", "words"),
@@ -294,6 +299,9 @@ async def test_one_kit_serves_several_supervisors_and_keeps_them_apart(autojump_
         (lambda: BackgroundOptions(timeout=0), "timeout: is 0; give more seconds, or None for no limit"),
         (lambda: BackgroundOptions(max_wait=-1), "max_wait: is -1; give seconds, 0 or more"),
         (lambda: BackgroundKit(tags="slow"), "tags: is the text 'slow'; give a list of tags"),
+        (lambda: BackgroundKit(allow=_as_given(True)), "allow: is True; give a function that says of a tool"),
+        (lambda: BackgroundKit(allow=_as_given(["add"])), "allow: is ['add']; give a function that says of a tool"),
+        (lambda: BackgroundKit(allow=_as_given(trio.sleep)), "at once), or None for every tool"),
     ],
 )
 def test_a_wrong_option_says_what_would_be_right(make: Callable[[], object], words: str) -> None:
