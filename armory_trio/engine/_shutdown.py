@@ -17,7 +17,7 @@ from ._abort import cut
 from ._batch import abort_each
 from ._concurrency import open_private_nursery
 from ._events import AdmissionWasClosed
-from ._execution import Core
+from ._execution import Core, Record
 from ._lifecycle import FINAL, UNKNOWN_EFFECT, Snapshot
 from ._options import check_seconds
 from ._signals import Caught, catch_signals
@@ -147,10 +147,16 @@ async def wait_idle(core: Core) -> None:
 
 
 async def wait_all_settled(core: Core) -> None:
-    """Return when the state of every execution is final. Always a checkpoint."""
-    while any(record.state not in FINAL for record in core.live.values()):
+    """Return when the state of every execution is final, and no worker process is still dying. Always a checkpoint."""
+    while any(record.state not in FINAL or _is_dying(core, record) for record in core.live.values()):
         await core.stirred()
     await trio.lowlevel.checkpoint()
+
+
+def _is_dying(core: Core, record: Record) -> bool:
+    # Given up or not: from the closing on, the process of a body whose state is final is being killed.
+    in_process = record.plan is not None and record.plan.placement == "process"
+    return core.closed and in_process and not record.in_thread
 
 
 async def wait_for_bodies(core: Core) -> None:

@@ -6,7 +6,7 @@ import os
 import threading
 from typing import Final, NoReturn
 
-from ._frames import FromHost, FromWorker, Splitter, pack, read_from_host
+from ._frames import LARGEST, FromHost, FromWorker, Splitter, pack, read_from_host
 
 LOST_CHANNEL: Final = 71
 """The exit status of a worker that cannot reach its host any more."""
@@ -29,15 +29,16 @@ class Channel:
         self._splitter = Splitter(2**32 - 1)
         self._waiting: list[bytes] = []
 
-    def send(self, message: FromWorker) -> None:
-        """Send *message*; wait while the host does not read.
+    def send(self, message: FromWorker, most: int = LARGEST) -> None:
+        """Send *message*, whose value has at most *most* bytes; wait while the host does not read.
 
         Raises:
+            TooLarge: It has too many bytes beside that value. Nothing was sent.
             RuntimeError: This is a child that the tool forked; only the worker itself may speak.
         """
         self.must_be_the_worker()
+        left = memoryview(pack(message, most))
         with self._sending:
-            left = memoryview(pack(message))
             try:
                 while left:
                     self._must_be_ours()

@@ -20,7 +20,7 @@ from .._streams import ChunkSink
 from .._tool_actions import Actions, Window
 from ._channel import LOST_CHANNEL
 from ._crossing import Crossing
-from ._failures import made_again
+from ._failures import made_again, readable
 from ._frames import (
     ROOM,
     AbortAsked,
@@ -57,8 +57,6 @@ from ._process import WorkerProcess
 
 _UNHEARD: Final = 1000
 """Messages that may wait for a worker to hear them; one that behaves has one question open at a time."""
-
-_plain: Final = msgspec.msgpack.Decoder().decode
 
 
 class Conversation:
@@ -159,13 +157,23 @@ class Conversation:
         if record.settled is None:
             record.settled = Latch()
         await record.settled.wait()
-        if record.core.closed:
-            self._lost = "was given up when the supervisor was left"
-            self._worker.kill()
-        else:
-            record.in_thread = True  # like a thread that was left behind, it does not hold the supervisor open
-            if record.core.idle:
-                record.core.stir()
+        core = record.core
+        if core.closed:
+            self._end_given_up()
+            return
+        record.in_thread = True  # like a thread that was left behind, it does not hold the supervisor open
+        if core.idle:
+            core.stir()
+        core.hooks.closing.append(self._end_given_up)
+        try:
+            await trio.sleep_forever()
+        finally:
+            core.hooks.closing.remove(self._end_given_up)
+
+    def _end_given_up(self) -> None:
+        self._record.in_thread = False  # unlike a thread it can be killed, and whoever reports waits for that
+        self._lost = "was given up when the supervisor was left"
+        self._worker.kill()
 
     # -- listening
 
@@ -181,6 +189,8 @@ class Conversation:
             for frame in self._splitter.feed(received):
                 if self.end is None:
                     self._take(read_from_worker(frame))
+        except RecursionError:
+            self.end = Unsendable("object", "it is nested too deeply for the host", returned=False, clean=False)
         except (BrokenFrame, msgspec.DecodeError) as exc:
             self._lost = f"sent what no worker sends ({exc})"
 
@@ -194,9 +204,9 @@ class Conversation:
             case Chunk():
                 self._deliver(message)
             case Progressed():
-                self._actions.progress(message.percent, message.text, _plain(message.checkpoint))
+                self._actions.progress(message.percent, message.text, readable(message.checkpoint))
             case Logged():
-                data = cast("dict[str, object] | None", _plain(message.data))
+                data = cast("dict[str, object] | None", readable(message.data))
                 self._actions.log(message.level, message.text, data)
             case Returned() | Unsendable() | Raised():
                 self.end = message
@@ -214,8 +224,13 @@ class Conversation:
         sink = self._sink
         if sink is None or self._owed >= self._plan.buffer:
             raise BrokenFrame("a chunk that nobody has room for")
+        try:
+            chunk = self._crossing.read_chunk(message.value)
+        except (msgspec.DecodeError, RecursionError) as exc:
+            self.end = Unsendable("object", f"the host cannot read it: {exc}", returned=False, clean=False)
+            return
         buffer, wanted = sink.buffer, self._record.verdict is None
-        sink.accept(self._crossing.read_chunk(message.value))
+        sink.accept(chunk)
         self._owed += 1
         if buffer is None or not wanted:
             if self._owed * 2 >= self._plan.buffer:
@@ -242,7 +257,7 @@ class Conversation:
         actions = self._actions
         match question:
             case Emit():
-                actions.emit(question.name, _plain(question.data))
+                actions.emit(question.name, readable(question.data))
             case OpenWindow():
                 window = Window(question.label, question.target)
                 actions.open_window(window, question.label, question.target)
@@ -260,7 +275,7 @@ class Conversation:
         return True
 
     def _close_window(self, told: CloseWindow) -> None:
-        window = self._windows.pop(told.number)
+        window = self._windows[told.number]  # it stays: a block may be entered twice
         if told.said == "happened":
             window.happened()
         elif told.said == "nothing-happened":
@@ -278,13 +293,15 @@ class Conversation:
                 raise made_again(self.end.failures if self.entered else _not_ready(self.end.failures))
             case Unsendable():
                 self._record.returned = self.end.returned
-                raise UnencodableResult(
-                    (), self.end.type_name, f"it cannot leave its worker process: {self.end.reason}"
-                )
+                raise _unencodable(self.end.type_name, self.end.reason)
             case Returned():
                 if self._sink is not None:
                     return reduced(self._record, self._plan)
-                return self._crossing.read_value(self.end.value)
+                try:
+                    return self._crossing.read_value(self.end.value)
+                except (msgspec.DecodeError, RecursionError) as exc:
+                    self._record.returned = True
+                    raise _unencodable("object", f"the host cannot read it: {exc}") from exc
 
     def _worker_lost(self) -> ToolFailure:
         entered = "" if self.entered else ", before the tool began"
@@ -306,6 +323,10 @@ class Conversation:
 
 
 _LEFT: Final = Exception("the block of the window was left by an exception")
+
+
+def _unencodable(type_name: str, reason: str) -> UnencodableResult:
+    return UnencodableResult((), type_name, f"it cannot leave its worker process: {reason}")
 
 
 async def _cancel_after(latch: Latch, scope: trio.CancelScope) -> None:

@@ -13,7 +13,7 @@ import trio
 from ...definitions import ToolFailure
 from ...errors import ExecutionAborted, ExecutionOver
 from .._concurrency import leaves
-from ._frames import Declared, Failure, packed_value
+from ._frames import ROOM, Declared, Failure, packed_value, read_plain
 
 _LONGEST: Final = 20_000
 """Characters of a text that cross: more than anybody reads, and little enough for any message."""
@@ -23,6 +23,11 @@ _MOST: Final = 16
 
 _DETAILS: Final = 2**18
 """Bytes that the details of a `ToolFailure` may have."""
+
+_SPARE: Final = 2**12
+"""Bytes of a message that failures leave to what is around them."""
+
+_NAMELESS: Final = "Exception"
 
 _Kind = Literal["plain", "timeout", "connection", "aborted", "over", "declared"]
 _KINDS: Final[tuple[tuple[_Kind, tuple[type[BaseException], ...]], ...]] = (
@@ -45,17 +50,30 @@ _BASES: Final[Mapping[str, type[Exception]]] = {"timeout": TimeoutError, "connec
 
 
 def described(exc: BaseException) -> list[Failure]:
-    """*exc* in words, or the members of a group. Never raises."""
-    found = [leaf for leaf in leaves(exc) if not isinstance(leaf, trio.Cancelled)] or [exc]
-    return [_described(leaf) for leaf in found[:_MOST]]
+    """*exc* in words, or the members of a group as far as a message has room for them. Never raises."""
+    try:
+        found = [leaf for leaf in leaves(exc) if not isinstance(leaf, trio.Cancelled)] or [exc]
+    except BaseException:  # noqa: ASYNC103  # code of the user's, as everything below; there is no trio here
+        found = [exc]  # noqa: ASYNC104  # as said
+    failures: list[Failure] = []
+    left = ROOM - _SPARE
+    for leaf in found[:_MOST]:
+        failure = _described(leaf)
+        left -= len(msgspec.msgpack.encode(failure))
+        if left < 0 and failures:
+            break
+        failures.append(failure)
+    return failures
 
 
 def _described(exc: BaseException) -> Failure:
-    name, told = type(exc).__name__, _text_of(exc)
-    trace = _traceback_of(exc)
-    if isinstance(exc, ToolFailure):
-        return Failure("declared", _clipped(name), told, trace, _declared(exc))
-    return Failure(_kind_of(exc), _clipped(name), told, trace)
+    name, told, trace = name_of(exc), text_of(exc), _traceback_of(exc)
+    try:
+        if isinstance(exc, ToolFailure):
+            return Failure("declared", name, told, trace, _declared(exc))
+        return Failure(_kind_of(exc), name, told, trace)
+    except BaseException:  # noqa: ASYNC103  # code of the exception's own, such as a property
+        return Failure("plain", name, told, trace)  # noqa: ASYNC104  # as said
 
 
 def _kind_of(exc: BaseException) -> _Kind:
@@ -71,10 +89,20 @@ def _declared(exc: ToolFailure) -> Declared:
     except Exception as error:
         details = packed_value({"undelivered": _clipped(f"the details could not cross: {error}")}, _DETAILS)
     retryable = exc.retryable if isinstance(exc.retryable, bool) else None
-    return Declared(exc.category, _clipped(str(exc.code)), retryable, exc.effect, details)
+    declared = Declared(exc.category, _clipped(str(exc.code)), retryable, exc.effect, details)
+    # What its class checked when it was made may have been changed since.
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(declared), type=Declared)
 
 
-def _text_of(exc: BaseException) -> str:
+def name_of(value: object) -> str:
+    """The name of the class of *value*. Never raises."""
+    with suppress(BaseException):  # a metaclass may run code of the user's
+        return _clipped(type(value).__name__).replace("\0", "\\0") or _NAMELESS
+    return _NAMELESS
+
+
+def text_of(exc: BaseException) -> str:
+    """What *exc* says, bounded; nothing if it raises. Never raises."""
     with suppress(BaseException):  # code of the user's
         return _clipped(str(exc))
     return ""
@@ -90,10 +118,18 @@ def _clipped(text: str) -> str:
     """*text* as every encoding can write it, its middle left out when it is long."""
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]}\n... {len(text) - _LONGEST} characters ...\n{text[-_LONGEST // 2 :]}"
-    return text.encode("utf-8", "backslashreplace").decode()
+    return str.encode(text, "utf-8", "backslashreplace").decode()
 
 
 # -- in the host
+
+
+def readable(raw: msgspec.Raw) -> object:
+    """What *raw* holds, as plain data; words instead of it when it cannot be read, which a worker prevents."""
+    try:
+        return read_plain(raw)
+    except (msgspec.DecodeError, RecursionError) as exc:
+        return {"undelivered": f"it could not be read: {exc}"}
 
 
 def made_again(failures: list[Failure]) -> Exception:
@@ -118,7 +154,7 @@ def _of_kind(failure: Failure) -> Exception:
             code=declared.code,
             retryable=declared.retryable,
             effect=declared.effect,
-            details=cast("dict[str, object] | None", msgspec.msgpack.decode(declared.details)),
+            details=cast("dict[str, object] | None", readable(declared.details)),
         )
     if failure.kind == "aborted":
         return ExecutionAborted(failure.text)

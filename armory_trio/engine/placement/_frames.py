@@ -213,7 +213,10 @@ class Raised(Message, frozen=True, tag="raised"):
 End = Returned | Unsendable | Raised
 FromWorker = Entered | Streaming | Chunk | Progressed | Logged | Question | End
 
+_ALWAYS_PLAIN: Final = frozenset[type]((type(None), bool, int, float, str, bytes))
+
 _encoder: Final = msgspec.msgpack.Encoder()
+read_plain: Final = msgspec.msgpack.Decoder().decode
 read_from_host: Final = msgspec.msgpack.Decoder(FromHost).decode
 read_from_worker: Final = msgspec.msgpack.Decoder(FromWorker).decode
 
@@ -223,12 +226,25 @@ class BrokenFrame(Exception):
 
 
 class TooLarge(ValueError):
-    """A value has more bytes than its tool allows."""
+    """A value or a message has more bytes than its tool allows."""
 
 
-def pack(message: Message) -> bytes:
-    """*message* after its length."""
+class NotPlain(ValueError):
+    """What was written of a value cannot be read again as plain data."""
+
+
+def pack(message: Message, most: int = LARGEST) -> bytes:
+    """*message* after its length.
+
+    Raises:
+        TooLarge: It has more bytes than a message may have whose value has at most *most*.
+    """
     body = _encoder.encode(message)
+    allowed = min(most, LARGEST) + ROOM
+    if len(body) > allowed:
+        raise TooLarge(
+            f"the message has {len(body)} bytes on its way, and with the tool's max_frame of {most} it may have {allowed}"
+        )
     return _LENGTH.pack(len(body)) + body
 
 
@@ -237,11 +253,17 @@ def packed_value(value: object, most: int) -> msgspec.Raw:
 
     Raises:
         TooLarge: It has more than *most* bytes.
+        NotPlain: Nobody could read it, such as a mapping whose keys become mappings themselves.
         Exception: It cannot be written: what msgspec raised, or the code of the value itself.
     """
     body = _encoder.encode(value)
     if len(body) > min(most, LARGEST):
         raise TooLarge(f"it has {len(body)} bytes on its way, and the tool's max_frame is {most}")
+    if type(value) not in _ALWAYS_PLAIN:
+        try:
+            read_plain(body)
+        except (msgspec.DecodeError, RecursionError) as exc:
+            raise NotPlain(f"it cannot be read again as plain data: {exc}") from exc
     return msgspec.Raw(body)
 
 

@@ -47,6 +47,24 @@ def end_group(group: int, patience: float) -> bool:
         pause = min(pause * 2, 0.05)
 
 
+def others_run(group: int) -> bool:
+    """Whether something beside this very process runs in its *group*, as far as this system shows."""
+    if not shows_processes():
+        return False
+    me = str(os.getpid())
+    with os.scandir(_PROC) as entries:
+        return any(_is_member(name, group) for entry in entries if (name := entry.name).isdigit() and name != me)
+
+
+def _is_member(number: str, group: int) -> bool:
+    try:
+        if os.getpgid(int(number)) != group:  # far quicker than to read a file for each process there is
+            return False
+    except OSError:
+        return False  # it ended meanwhile
+    return _is_running_member(number, group)
+
+
 def _runs(group: int) -> bool:
     try:
         os.killpg(group, 0)

@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import weakref
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Final, cast
@@ -41,6 +42,18 @@ def _flags() -> list[str]:
     return cast("list[str]", known()) if known is not None else []
 
 
+_WORKERS: Final = weakref.WeakSet["WorkerProcess"]()
+
+
+def _let_go_of_all() -> None:
+    for worker in list(_WORKERS):
+        worker.let_go()
+
+
+# A child that the host forks, as `multiprocessing` does, would keep the workers alive when the host is killed.
+os.register_at_fork(after_in_child=_let_go_of_all)
+
+
 class WorkerProcess:
     """One worker. `live` is its task; what else there is, is for the body that has it and for the pool."""
 
@@ -62,6 +75,7 @@ class WorkerProcess:
         self._held = False
         self._channel: trio.SocketStream | None = None
         self._lifeline: int | None = None
+        _WORKERS.add(self)
 
     @property
     def pid(self) -> int | None:
@@ -150,6 +164,15 @@ class WorkerProcess:
     def _close(self) -> None:
         if self._channel is not None:
             self._channel.socket.close()
+        if self._lifeline is not None:
+            os.close(self._lifeline)
+            self._lifeline = None
+
+    def let_go(self) -> None:
+        """Close what holds the worker, in a child that the host forked and that has no part in it."""
+        with suppress(OSError):
+            if self._channel is not None:
+                os.close(self._channel.socket.detach())
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None

@@ -8,7 +8,6 @@ from .._execution import Record
 from .._plan import Plan
 from ._conversation import Conversation
 from ._crossing import Crossing
-from ._frames import Call
 from ._pool import Workers
 from ._process import WorkerProcess
 
@@ -28,19 +27,18 @@ class ProcessBody:
     async def run(self) -> object:
         """Have the function called in a worker, and see what it gives.
 
-        A worker that was used before and is lost before it entered the function is replaced, silently.
+        A worker that was used before and does not enter the function, because it is lost or cannot make the tool
+        ready, is replaced by a fresh one, silently.
 
         Cancelled: everything in the worker's process group was sent its death; `gone` waits for it.
         """
         # Nothing can have happened before the worker says that it enters the function.
         self._record.failure_effect = "none"
         crossing = self._workers.crossing(self._plan)
-        call = crossing.call_of(self._record, self._plan)
-        while True:
-            used, talk = await self._hold(crossing, call)
-            if talk.end is not None or talk.entered or not used:
-                break
+        used, talk = await self._hold(crossing, fresh=crossing.process.fresh)
+        if used and not talk.entered:
             await self._dismiss(clean=False)
+            _, talk = await self._hold(crossing, fresh=True)
         if talk.end is None:
             await self._dismiss(clean=False)  # how the worker ended is part of what is told
             return talk.value()
@@ -54,9 +52,10 @@ class ProcessBody:
             await self._dismiss(clean=False)
         return self._ended
 
-    async def _hold(self, crossing: Crossing, call: Call) -> tuple[bool, Conversation]:
+    async def _hold(self, crossing: Crossing, *, fresh: bool) -> tuple[bool, Conversation]:
         """Run the call once; whether its worker had run anything before, and what was said."""
-        worker = self._worker = self._workers.take(fresh=crossing.process.fresh)
+        call = crossing.call_of(self._record, self._plan)
+        worker = self._worker = self._workers.take(fresh=fresh)
         talk = Conversation(self._record, self._plan, crossing, worker)
         used = worker.calls > 0
         worker.calls += 1

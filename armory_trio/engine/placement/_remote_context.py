@@ -40,8 +40,17 @@ from ._frames import (
     packed_value,
 )
 
-_LEVELS: Final = ("debug", "info", "warning", "error")
-_STATUSES: Final = ("completed", "failed", "unresolved")
+_LEVELS: Final[tuple[LogLevel, ...]] = ("debug", "info", "warning", "error")
+_STATUSES: Final[tuple[CleanupStatus, ...]] = ("completed", "failed", "unresolved")
+
+
+def _words(told: object) -> str:
+    """*told* as a message can carry it: a context in a thread takes any object for a text, and half a character."""
+    return str.encode(str(told), "utf-8", "backslashreplace").decode()
+
+
+def _words_or_none(told: object) -> str | None:
+    return None if told is None else _words(told)
 
 
 class Running:
@@ -72,9 +81,14 @@ class Running:
             raise ExecutionOver(f"{self.call.execution_id} ({self.call.tool_name}) is over")
 
     def tell(self, message: Progressed | Logged) -> None:
-        """Send what nobody answers."""
+        """Send what nobody answers.
+
+        Raises:
+            ExecutionOver: It comes too late.
+            TooLarge: It has too many bytes.
+        """
         self.must_not_be_over()
-        self._channel.send(message)
+        self._channel.send(message, self.call.max_frame)
 
     def ask(self, question: Question) -> bool:
         """Send *question* and wait for what comes of it.
@@ -82,10 +96,11 @@ class Running:
         Raises:
             ExecutionOver: It comes too late.
             ArmoryError: It was refused.
+            TooLarge: It has too many bytes.
         """
         with self._asking:
             self.must_not_be_over()
-            self._channel.send(question)
+            self._channel.send(question, self.call.max_frame)
             answer = self._answers.get()
         if answer.error is not None:
             raise (ExecutionOver if answer.error == "over" else ArmoryError)(answer.text)
@@ -219,31 +234,34 @@ class RemoteContext(BlockingContext):
     def progress(
         self, percent: float | None = None, message: str | None = None, checkpoint: object | None = None
     ) -> None:
-        if percent is not None and not 0 <= percent <= 100:
-            raise ValueError(f"progress of {percent!r} percent; give a number from 0 to 100")
-        self._running.tell(Progressed(percent, message, self._running.packed(checkpoint)))
+        if percent is not None:
+            if not 0 <= percent <= 100:
+                raise ValueError(f"progress of {percent!r} percent; give a number from 0 to 100")
+            percent = float(percent)
+        self._running.tell(Progressed(percent, _words_or_none(message), self._running.packed(checkpoint)))
 
     def log(self, level: LogLevel, message: str, data: Mapping[str, object] | None = None) -> None:
         if level not in _LEVELS:
             raise ValueError(f"log level {level!r}; give one of {', '.join(_LEVELS)}")
-        self._running.tell(Logged(level, message, self._running.packed(None if data is None else dict(data))))
+        level = _LEVELS[_LEVELS.index(level)]
+        self._running.tell(Logged(level, _words(message), self._running.packed(None if data is None else dict(data))))
 
     def emit(self, name: str, data: object = None) -> None:
-        self._running.ask(Emit(name, self._running.packed(data)))
+        self._running.ask(Emit(_words(name), self._running.packed(data)))
 
     def report_cleanup(self, status: CleanupStatus, detail: str = "") -> None:
         if status not in _STATUSES:
             raise ValueError(f"cleanup {status!r}; give completed, failed or unresolved")
-        self._running.ask(ReportCleanup(status, detail))
+        self._running.ask(ReportCleanup(_STATUSES[_STATUSES.index(status)], _words(detail)))
 
     def effect(self, label: str, target: str | None = None) -> _EffectBlock:
         window = _Window(next(self._windows))
-        self._running.ask(OpenWindow(window.number, label, target))
+        self._running.ask(OpenWindow(window.number, _words(label), _words_or_none(target)))
         return _EffectBlock(self._running, window)
 
     def waiting(self, reason: str) -> _WaitingBlock:
         self._running.must_not_be_over()
-        return _WaitingBlock(self._running, reason)
+        return _WaitingBlock(self._running, _words(reason))
 
     def wait_abort_requested(self) -> None:
         self._running.must_not_be_over()

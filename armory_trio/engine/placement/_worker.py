@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
 import signal
 import sys
 import threading
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from contextlib import suppress
+from functools import partial
 from inspect import isawaitable
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Final, cast
 
@@ -21,7 +25,7 @@ import msgspec
 
 from ...definitions import Tool
 from ._channel import Channel, give_up
-from ._failures import described
+from ._failures import described, name_of, text_of
 from ._frames import (
     AbortAsked,
     Answer,
@@ -34,20 +38,21 @@ from ._frames import (
     Returned,
     Streaming,
     Unsendable,
-    packed_value,
 )
+from ._group import others_run
 from ._lookup import find_tool
 from ._remote_context import RemoteContext, Running
 
-_NOTHING: Final = packed_value(None, 1)
+_VANISHING: Final = 0.1
+"""Seconds in which a thread that was joined may still be on its way out of the system."""
 
 
 class _CannotCross(Exception):
     """The body gave a value that cannot be sent."""
 
     def __init__(self, value: object, error: BaseException) -> None:
-        super().__init__(str(error))
-        self.type_name = type(value).__name__
+        super().__init__(text_of(error))
+        self.type_name = name_of(value)
 
 
 class Worker:
@@ -94,29 +99,30 @@ class Worker:
         self._channel.send(end)
 
     def _end_of(self, running: Running) -> End:
-        threads = set(threading.enumerate())
         try:
-            given, threads = self._enter(running)
-            value = self._value_of(running, given)
+            enter = self._made_ready(running)
+        except BaseException as exc:  # noqa: ASYNC103  # the tool's module, or what an earlier call changed
+            return Raised(described(exc), clean=False)  # noqa: ASYNC104  # there is no trio here
+        before = _Before()
+        self._channel.send(Entered())
+        try:
+            value = self._value_of(running, enter())
         except _CannotCross as exc:
-            return Unsendable(exc.type_name, str(exc), returned=False, clean=_is_clean(threads))
-        except BaseException as exc:  # noqa: ASYNC103  # whatever it is, it is the tool's; there is no trio here
-            return Raised(described(exc), _is_clean(threads))  # noqa: ASYNC104  # as said
+            return Unsendable(exc.type_name, str(exc), returned=False, clean=before.nothing_was_left())
+        except BaseException as exc:  # noqa: ASYNC103  # whatever it is, it is the tool's
+            return Raised(described(exc), before.nothing_was_left())  # noqa: ASYNC104  # as said
         try:
             packed = _packed(running, value)
         except _CannotCross as exc:
-            return Unsendable(exc.type_name, str(exc), returned=True, clean=_is_clean(threads))
-        return Returned(packed, _is_clean(threads))
+            return Unsendable(exc.type_name, str(exc), returned=True, clean=before.nothing_was_left())
+        return Returned(packed, before.nothing_was_left())
 
-    def _enter(self, running: Running) -> tuple[object, set[threading.Thread]]:
-        """Call the function; answer what it gave, and the threads that there were before."""
+    def _made_ready(self, running: Running) -> Callable[[], object]:
+        """What calls the function."""
         call = running.call
         tool = self._find(call)
         validated = tool.contract.validate(cast("dict[str, object]", msgspec.json.decode(call.arguments)))
-        context = RemoteContext(running) if tool.wants_context else None
-        threads = set(threading.enumerate())
-        self._channel.send(Entered())
-        return tool.invoke(validated, context), threads
+        return partial(tool.invoke, validated, RemoteContext(running) if tool.wants_context else None)
 
     def _find(self, call: Call) -> Tool[..., object]:
         key = (call.module, call.qualname, call.schema)
@@ -160,17 +166,44 @@ def _packed(running: Running, value: object) -> msgspec.Raw:
         raise _CannotCross(value, exc) from exc
 
 
-def _is_clean(threads: set[threading.Thread]) -> bool:
-    """Whether nothing that the call began goes on: a thread of Python, or a child of this process."""
-    if any(thread not in threads for thread in threading.enumerate()):
+class _Before:
+    """What ran in this process when a function was entered."""
+
+    def __init__(self) -> None:
+        self._threads = set(threading.enumerate())
+        self._tasks = _tasks()
+
+    def nothing_was_left(self) -> bool:
+        """Whether nothing that began since goes on: a thread, a child, or another process in the group."""
+        try:
+            new = set(threading.enumerate()) - self._threads
+            return not (new or _has_child() or others_run(os.getpgrp()) or self._has_new_task())
+        except Exception:
+            return False  # the call has changed what this is asked with
+
+    def _has_new_task(self) -> bool:
+        until = time.monotonic() + _VANISHING
+        while _tasks() - self._tasks:
+            if time.monotonic() >= until:
+                return True
+            time.sleep(0.001)
         return False
+
+
+def _tasks() -> set[str]:
+    """The threads of this process as the system counts them, where it shows them: whoever may have started them."""
+    try:
+        return {entry.name for entry in Path("/proc/self/task").iterdir()}
+    except OSError:
+        return set()
+
+
+def _has_child() -> bool:
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
-        return True
-    except OSError:
         return False
-    return False
+    return True
 
 
 def _die_with(lifeline: int) -> None:
@@ -183,6 +216,11 @@ def _die_with(lifeline: int) -> None:
         fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
         fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
         fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+    # A host that died before the kernel was told has left nothing to be told of, but perhaps a call to be run.
+    closed = select.poll()
+    closed.register(lifeline, 0)
+    if closed.poll(0):
+        give_up()
 
 
 def main(channel: int, lifeline: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import ctypes
 import gc
@@ -13,14 +14,28 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from decimal import Decimal
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import attrs
+import msgspec
 
-from armory_trio import BlockingContext, Process, RequestContext, Semantics, ToolContext, define_tool, tool
+from armory_trio import BlockingContext, Process, RequestContext, Semantics, ToolContext, ToolFailure, define_tool, tool
+from armory_trio.engine.placement._frames import (
+    Chunk,
+    Declared,
+    Failure,
+    FromWorker,
+    Logged,
+    Progressed,
+    Raised,
+    Returned,
+    Streaming,
+    pack,
+)
 from tests.engine.placement._tools import PATIENCE, STRIPE, Point, wait_for
 
 process = tool(placement="process")
@@ -133,6 +148,101 @@ def unsendable(how: Literal["value", "chunk", "log", "emit", "checkpoint"], ctx:
     if how == "checkpoint":
         ctx.progress(1, checkpoint=thing)
     return thing
+
+
+@attrs.frozen
+class Key:
+    """A key that is a mapping once it is written."""
+
+    number: int
+
+
+UNREADABLE: Mapping[str, object] = {
+    "key": {Key(1): 2},
+    "raw": [msgspec.Raw(b"\xc1")],
+    "two": [msgspec.Raw(b"\x01\x01")],
+    "extension": msgspec.msgpack.Ext(-1, b"x"),
+}
+
+
+@process
+def unreadable(what: str, how: str, ctx: BlockingContext) -> object:
+    """Give something away that can be written, and not be read."""
+    thing = UNREADABLE[what]
+    if how == "chunk":
+        return iter_of(thing)
+    if how == "log":
+        ctx.log("info", "see", {"thing": thing})
+    if how == "emit":
+        ctx.emit("see", thing)
+    if how == "checkpoint":
+        ctx.progress(1, checkpoint=thing)
+    if how == "details":
+        raise ToolFailure("mine", code="MINE", category="permission", details={"thing": thing})
+    return thing
+
+
+@process
+def forge(how: str) -> None:
+    """Send what cannot be read past all checks."""
+    key, deep = msgspec.Raw(b"\x81\x81\xa1a\x01\x02"), msgspec.Raw(b"\x91" * 10_000 + b"\xc0")
+    declared = Declared("permission", "MINE", None, "none", key)
+    messages: Mapping[str, list[FromWorker]] = {
+        "value": [Returned(key, clean=False)],
+        "deep value": [Returned(deep, clean=False)],
+        "chunk": [Streaming(), Chunk(key)],
+        "deep chunk": [Streaming(), Chunk(deep)],
+        "failure": [Raised([Failure("declared", "ToolFailure", "mine", "", declared)], clean=False)],
+        "told": [Logged("info", "see", key), Progressed(1, None, key), Returned(msgspec.Raw(b"\x07"), clean=False)],
+    }
+    for channel in _channels():
+        channel.sendall(b"".join(map(pack, messages[how])))
+    time.sleep(PATIENCE)
+
+
+class Shown:
+    """What is no text, but has one."""
+
+    def __str__(self) -> str:
+        return "half \ud800"
+
+
+@process(effect_windows=True, effect=STRIPE)
+def tell_anything(ctx: BlockingContext) -> str:
+    """Give objects where texts and numbers are expected."""
+    thing = cast("str", Shown())
+    ctx.progress(True, thing)
+    ctx.progress(cast("float", Decimal(50)), cast("str", 7))
+    ctx.log("info", cast("str", 404))
+    ctx.log("info", cast("str", None))
+    ctx.log("info", thing)
+    ctx.emit(cast("str", 7))
+    with ctx.effect(cast("str", 7), target=thing):
+        pass
+    with ctx.waiting(cast("str", 7)):
+        pass
+    ctx.report_cleanup("failed", cast("str", 7))
+    return "told"
+
+
+@tool(placement=Process(max_frame=1000), effect_windows=True, effect=STRIPE)
+def tell_much(how: str, ctx: BlockingContext) -> list[str]:
+    """Give texts that are too long for any message; what came of it."""
+    much = "x" * (2**20 + 2000)
+    ways: Mapping[str, Callable[[], object]] = {
+        "progress": lambda: ctx.progress(1, much),
+        "log": lambda: ctx.log("info", much),
+        "emit": lambda: ctx.emit(much),
+        "effect": lambda: ctx.effect(much),
+        "target": lambda: ctx.effect("a", target=much),
+        "waiting": lambda: ctx.waiting(much).__enter__(),
+        "cleanup": lambda: ctx.report_cleanup("failed", much),
+    }
+    try:
+        ways[how]()
+    except ValueError as exc:
+        return [type(exc).__name__, str(exc)]
+    return []
 
 
 @process
@@ -251,6 +361,10 @@ def leave(how: str) -> int:
     if how == "failing":
         subprocess.Popen(["sleep", str(PATIENCE)])
         raise ValueError("left")
+    if how == "orphan":
+        subprocess.run(f"sleep {PATIENCE} &", shell=True, check=True)  # noqa: S602  # nothing else makes an orphan
+    if how == "raw thread":
+        _thread.start_new_thread(time.sleep, (PATIENCE,))
     if how == "fork" and os.fork() == 0:
         return -1  # the child comes back as if it were the worker
     return os.getpid()
@@ -269,6 +383,31 @@ def forked_context(ctx: BlockingContext) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+@process(effect="read-only")
+def with_a_thread() -> int:
+    """Start a thread and wait for it; the process."""
+    thread = threading.Thread(target=time.sleep, args=(0.001,))
+    thread.start()
+    thread.join()
+    return os.getpid()
+
+
+@process(effect="read-only")
+def poison(member: str) -> int:
+    """Change what every call needs; the process."""
+    if member == "decode":
+        msgspec.json.decode = cast("Callable[..., object]", None)  # type: ignore[assignment]  # as said
+    if member == "enumerate":
+        threading.enumerate = cast("Callable[[], list[threading.Thread]]", None)
+    return os.getpid()
+
+
+@process(effect="read-only")
+def interrupt() -> None:
+    """Raise what a person would send."""
+    raise KeyboardInterrupt
+
+
 # -- being killed
 
 
@@ -277,9 +416,10 @@ def burn(pids: str, ctx: BlockingContext) -> None:
     """Compute for ever, and so do two children and a grandchild; one of them takes no notice of SIGTERM."""
     script = (
         "import os, signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
-        "open(sys.argv[1], 'a').write(f'{os.getpid()}\\n'); os.fork(); "
+        f"open(sys.argv[1], 'a').write(f'{{os.getpid()}}\\n'); os.fork(); signal.alarm({PATIENCE}); "
         "open(sys.argv[1], 'a').write(f'{os.getpid()}\\n')\nwhile True: pass"
     )
+    signal.alarm(PATIENCE)  # whatever becomes of a test, it leaves nobody behind who burns for ever
     for child in range(2):
         if os.fork() == 0:
             os.execv(sys.executable, [sys.executable, "-S", "-c", script, f"{pids}.{child}"])  # noqa: S606
@@ -301,6 +441,7 @@ def _lines(path: str) -> list[str]:
 @process(effect="read-only")
 def hold_the_interpreter(began: str) -> None:
     """Compute for ever in C, where no other thread of Python runs."""
+    signal.alarm(PATIENCE)
     Path(began).write_text(str(os.getpid()), encoding="utf-8")
     re.match(r"(a+)+$", "a" * 64 + "b")
 

@@ -15,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from armory_trio import ExecutionAborted, ExecutionOver, ToolFailure
+from armory_trio.definitions import Category
 from armory_trio.engine.placement._channel import Channel
 from armory_trio.engine.placement._failures import described, made_again
 from armory_trio.engine.placement._frames import (
+    ROOM,
     Answer,
     BrokenFrame,
     Call,
@@ -71,7 +73,7 @@ def test_a_value_beyond_the_bound_is_refused_with_both_sizes() -> None:
 
 def crossed(exc: BaseException) -> Exception:
     sent = pack(Raised(described(exc), clean=True))
-    [frame] = Splitter(2**20).feed(sent)
+    [frame] = Splitter(ROOM).feed(sent)
     received = read_from_worker(frame)
     assert isinstance(received, Raised)
     return made_again(received.failures)
@@ -96,6 +98,60 @@ def test_every_exception_crosses_in_bounded_words() -> None:
     assert isinstance(declared, ToolFailure)
     assert declared.details is not None and "undelivered" in declared.details
     assert (type(crossed(Unsayable())).__name__, str(crossed(Unsayable()))) == ("Unsayable", "")
+
+
+class Nameless(type):
+    """A metaclass whose classes will not say their names."""
+
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]  # as said
+        raise SystemExit(2)
+
+
+class Unnamed(Exception, metaclass=Nameless):
+    pass
+
+
+class Unclassed(Exception):
+    @property  # type: ignore[misc]  # a class of its own, which it will not say
+    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]  # as said
+        raise SystemExit(3)
+
+
+class Unasked(ToolFailure):
+    @property
+    def retryable(self) -> bool | None:
+        raise SystemExit(4)
+
+    @retryable.setter
+    def retryable(self, value: bool | None) -> None:
+        pass
+
+
+@requirement("placement.exceptions")
+@pytest.mark.parametrize("kind", [Unnamed, Unclassed, Unasked], ids=["name", "class", "member"])
+def test_an_exception_whose_own_code_raises_crosses_as_far_as_it_can(kind: type[Exception]) -> None:
+    again = crossed(kind("text"))
+
+    assert str(again) == "text"
+
+
+@requirement("placement.exceptions")
+def test_a_failure_that_was_changed_after_it_was_made_crosses_in_words() -> None:
+    failure = ToolFailure("text")
+    failure.category = cast("Category", "no such category")
+
+    assert (type(crossed(failure)).__name__, str(crossed(failure))) == ("ToolFailure", "text")
+    assert not isinstance(crossed(failure), ToolFailure)
+
+
+@requirement("placement.exceptions", "processes.sizes")
+def test_a_group_crosses_as_far_as_a_message_has_room() -> None:
+    members = [ToolFailure("x", details={"d": f"{number:0>250000}"}) for number in range(10)]
+    again = crossed(BaseExceptionGroup("g", members))
+
+    assert isinstance(again, ExceptionGroup)
+    assert [type(member) for member in cast("ExceptionGroup[Exception]", again).exceptions] == [ToolFailure] * 4
 
 
 @requirement("placement.exceptions")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from hypothesis import settings
 
 from armory_trio import Execution, Limits, Snapshot, Supervisor, Toolbox, ToolCall, open_supervisor
 from armory_trio.engine.placement import _group
+from armory_trio.engine.placement._channel import LOST_CHANNEL
 from armory_trio.engine.placement._group import end_group
 from tests.engine.placement import _faulty as faulty
 from tests.engine.placement._tools import PATIENCE
@@ -196,6 +198,56 @@ async def test_a_worker_that_dies_while_it_is_idle_is_replaced_and_reaped() -> N
                 assert second.outcome == "success"
                 assert second.value != first.value
                 first = second
+
+
+@requirement("processes.not-ready", "processes.no-zombies")
+@pytest.mark.parametrize("member", ["decode", "enumerate"])
+async def test_a_worker_that_a_call_has_spoilt_is_replaced(member: str) -> None:
+    async with open_supervisor(Toolbox([faulty.pid, faulty.poison]), limits=Limits(processes=1)) as supervisor:
+        with trio.fail_after(PATIENCE):
+            spoilt = await supervisor.execute(ToolCall("poison", {"member": member}))
+            after = [await supervisor.execute(ToolCall("pid")) for _ in range(2)]
+
+    assert spoilt.outcome == "success"
+    assert [result.outcome for result in after] == ["success"] * 2, after[0].error
+    assert after[0].value == after[1].value != spoilt.value
+
+
+@requirement("processes.interrupt")
+async def test_an_interrupt_that_a_body_raises_is_its_own_failure() -> None:
+    async with open_supervisor(Toolbox([faulty.interrupt, faulty.pid])) as supervisor:
+        with trio.fail_after(PATIENCE):
+            result = await supervisor.execute(ToolCall("interrupt"))
+        await probe(supervisor)
+
+    assert result.error is not None
+    assert (result.error.code, result.error.message) == ("INTERNAL_ERROR", "KeyboardInterrupt")
+
+
+@requirement("processes.unreadable")
+@pytest.mark.parametrize(
+    ("how", "code", "effect"),
+    [
+        ("value", "OUTPUT_INVALID", "completed"),
+        ("deep value", "OUTPUT_INVALID", "unknown"),
+        ("chunk", "OUTPUT_INVALID", "unknown"),
+        ("deep chunk", "OUTPUT_INVALID", "unknown"),
+        ("failure", "MINE", "none"),
+        ("told", None, "completed"),
+    ],
+)
+async def test_what_the_host_cannot_read_fails_as_the_value_that_it_is(how: str, code: str | None, effect: str) -> None:
+    async with open_supervisor(Toolbox([faulty.forge, faulty.pid])) as supervisor:
+        with trio.fail_after(PATIENCE):
+            result = await supervisor.execute(ToolCall("forge", {"how": how}))
+        await probe(supervisor)
+
+    assert (result.error.code if result.error else None, result.effect) == (code, effect)
+    if how == "failure":
+        assert result.error is not None and result.error.details is not None
+        assert "undelivered" in result.error.details
+    if how == "told":
+        assert result.value == 7
 
 
 # -- killed
@@ -390,8 +442,24 @@ async def test_leaving_the_supervisor_kills_even_what_must_never_be_cancelled(
     assert report is not None
     assert execution.snapshot.effect == "unknown"
     assert [shot.execution_id for shot in report.cleanup_failures] == [execution.id]
-    # Given up before, it was still running when the report was made; the process ended with the supervisor anyway.
-    assert report.exit_code == (4 if given_up_before else 3)
+    assert (report.exit_code, report.unfinished, report.abandoned_threads) == (3, (), ())
+    assert execution.snapshot.ended_at is not None
+
+
+@requirement("processes.never-cancelled", "processes.leaving")
+async def test_a_shutdown_reports_what_was_given_up_before_as_ended_with_an_unknown_effect(tmp_path: Path) -> None:
+    async with open_supervisor(Toolbox([faulty.transfer])) as supervisor:
+        execution = supervisor.start(ToolCall("transfer", {"gate": str(tmp_path / "never")}))
+        await began(supervisor, execution)
+        [worker] = children()
+        execution.abort("enough")
+        with trio.fail_after(PATIENCE):
+            await execution.settled()
+            report = await supervisor.shutdown()
+
+        assert not runs(worker)
+        assert (report.exit_code, report.unfinished, report.abandoned_threads) == (3, (), ())
+        assert [shot.execution_id for shot in report.unknown_effects] == [execution.id]
 
 
 # -- the host dies
@@ -438,6 +506,74 @@ async def test_workers_and_their_groups_end_when_their_host_is_killed(
         host.wait()
         host.communicate()
         for pid in pids[-1:]:
+            end_group(pid, PATIENCE)
+
+
+@requirement("processes.host-dies")
+def test_a_worker_whose_host_died_while_it_started_runs_nothing() -> None:
+    ours, theirs = socket.socketpair()
+    lifeline, other_end = os.pipe()
+    os.close(other_end)
+    script = "import sys; from armory_trio.engine.placement._worker import main; main(*map(int, sys.argv[1:]))"
+    with ours, theirs:
+        numbers = (theirs.fileno(), lifeline)
+        worker = subprocess.run(
+            [sys.executable, "-c", script, *map(str, numbers)],
+            cwd=ROOT,
+            pass_fds=numbers,
+            start_new_session=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+    os.close(lifeline)
+
+    assert worker.returncode == LOST_CHANNEL
+
+
+FORKING_HOST = """
+import os, trio
+from armory_trio import Toolbox, ToolCall, open_supervisor
+from tests.engine.placement import _faulty
+async def main():
+    async with open_supervisor(Toolbox([_faulty.pid, _faulty.hold_the_interpreter])) as supervisor:
+        supervisor.start(ToolCall("hold_the_interpreter", {"began": os.environ["BEGAN"]}))
+        idle = (await supervisor.execute(ToolCall("pid"))).value
+        if os.fork() == 0:
+            os.read(0, 1)
+            os._exit(0)
+        print(idle, flush=True)
+        await trio.sleep_forever()
+trio.run(main)
+"""
+
+
+@requirement("processes.host-forks")
+async def test_a_child_that_the_host_forked_keeps_no_worker_alive(tmp_path: Path) -> None:
+    told = tmp_path / "pid"
+    host = subprocess.Popen(  # noqa: ASYNC220  # nothing else runs here
+        [sys.executable, "-W", "ignore", "-c", FORKING_HOST],
+        cwd=ROOT,
+        env={**os.environ, "BEGAN": str(told)},
+        stdin=subprocess.PIPE,  # the forked child lives until it is closed
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    pids: list[int] = []
+    try:
+        assert host.stdout is not None
+        idle = int(await trio.to_thread.run_sync(host.stdout.readline))
+        busy = int(await written(told))
+        pids = [idle, busy]
+        assert all(map(runs, pids))
+        host.kill()
+        host.wait()
+        with trio.fail_after(PATIENCE):
+            while any(map(runs, pids)):  # noqa: ASYNC110  # nobody could tell of it
+                await trio.sleep(0.01)
+    finally:
+        host.kill()
+        host.communicate()
+        for pid in pids:
             end_group(pid, PATIENCE)
 
 

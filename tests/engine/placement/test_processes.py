@@ -16,9 +16,13 @@ import pytest
 import trio
 
 from armory_trio import (
+    CustomEmitted,
     DefinitionError,
+    ExecutionSettled,
     Limits,
+    LogWritten,
     Process,
+    ProgressReported,
     RequestContext,
     Tool,
     Toolbox,
@@ -252,6 +256,7 @@ async def test_a_module_that_cannot_be_imported_is_that_calls_failure_with_the_t
     unimportable = importlib.import_module("tests.engine.placement._unimportable")
     async with open_supervisor(Toolbox([unimportable.unreachable, faulty.pid])) as supervisor:
         with trio.fail_after(PATIENCE):
+            before = await supervisor.execute(ToolCall("pid"))
             result = await supervisor.execute(ToolCall("unreachable"))
             after = await supervisor.execute(ToolCall("pid"))
 
@@ -260,6 +265,7 @@ async def test_a_module_that_cannot_be_imported_is_that_calls_failure_with_the_t
     assert "_unimportable.py" in result.error.message
     assert result.effect == "none"
     assert after.outcome == "success"
+    assert after.value != before.value  # neither the used one nor its replacement, which could not do it either
 
 
 # -- what crosses
@@ -295,6 +301,74 @@ async def test_what_cannot_be_written_is_refused_in_words() -> None:
             assert result.error is not None
             assert (how, result.error.code, result.effect) == (how, code, effect)
             assert "lock" in result.error.message
+
+
+@requirement("processes.unreadable")
+@pytest.mark.parametrize("what", faulty.UNREADABLE)
+async def test_what_can_be_written_and_not_be_read_is_refused_in_words_as_well(what: str) -> None:
+    async with open_supervisor(Toolbox([faulty.unreadable])) as supervisor:
+        for how, code, effect in (
+            ("value", "OUTPUT_INVALID", "completed"),
+            ("chunk", "OUTPUT_INVALID", "unknown"),
+            ("log", "INTERNAL_ERROR", "unknown"),
+            ("emit", "INTERNAL_ERROR", "unknown"),
+            ("checkpoint", "INTERNAL_ERROR", "unknown"),
+        ):
+            with trio.fail_after(PATIENCE):
+                result = await supervisor.execute(ToolCall("unreadable", {"what": what, "how": how}))
+
+            assert result.error is not None
+            assert (how, result.error.code, result.effect) == (how, code, effect)
+            assert "cannot be read again as plain data" in result.error.message
+
+
+@requirement("processes.unreadable")
+@pytest.mark.parametrize("what", faulty.UNREADABLE)
+async def test_a_declared_failure_crosses_whole_when_its_details_cannot(what: str) -> None:
+    result = await run(faulty.unreadable, ToolCall("unreadable", {"what": what, "how": "details"}))
+
+    assert result.error is not None
+    assert (result.error.category, result.error.code, result.error.message) == ("permission", "MINE", "mine")
+    assert result.error.details is not None and "could not cross" in str(result.error.details["undelivered"])
+
+
+@requirement("processes.words")
+async def test_what_a_body_tells_in_words_may_be_any_object() -> None:
+    async with open_supervisor(Toolbox([faulty.tell_anything])) as supervisor:
+        async with supervisor.events() as events:
+            with trio.fail_after(PATIENCE):
+                execution = supervisor.start(ToolCall("tell_anything"))
+                told: list[object] = []
+                async for event in events:
+                    match event:
+                        case ProgressReported():
+                            told.append((event.percent, event.message))
+                        case LogWritten():
+                            told.append(event.message)
+                        case CustomEmitted():
+                            told.append(("emitted", event.name))
+                        case ExecutionSettled():
+                            break
+                        case _:
+                            pass
+        result = await execution.result()
+
+    half = "half \\ud800"
+    assert told == [(1.0, half), (50.0, "7"), "404", "None", half, ("emitted", "7")]
+    assert result.value == "told"
+    assert [(window.label, window.target) for window in result.effects] == [("7", half)]
+    assert execution.snapshot.cleanup == "failed"
+
+
+@requirement("processes.words", "processes.sizes")
+@pytest.mark.parametrize("how", ["progress", "log", "emit", "effect", "target", "waiting", "cleanup"])
+async def test_words_beyond_the_bound_are_refused_with_both_sizes(how: str) -> None:
+    result = await run(faulty.tell_much, ToolCall("tell_much", {"how": how}))
+
+    name, words = cast("list[str]", result.value)
+    assert name == "TooLarge"
+    assert "max_frame of 1000 it may have 1049576" in words
+    assert int(words.split()[3]) > 2**20 + 2000
 
 
 @requirement("processes.sizes")
@@ -394,7 +468,7 @@ async def test_a_process_in_which_a_call_left_something_running_is_not_used_agai
     async with open_supervisor(Toolbox([faulty.leave, faulty.pid])) as supervisor:
         with trio.fail_after(PATIENCE):
             before = await supervisor.execute(ToolCall("pid"))
-            for how in ("thread", "waiting thread", "child", "failing", "fork"):
+            for how in ("thread", "waiting thread", "raw thread", "child", "orphan", "failing", "fork"):
                 result = await supervisor.execute(ToolCall("leave", {"how": how}))
                 after = await supervisor.execute(ToolCall("pid"))
 
@@ -405,6 +479,15 @@ async def test_a_process_in_which_a_call_left_something_running_is_not_used_agai
                 assert after.outcome == "success"
                 assert after.value != before.value
                 before = after
+
+
+@requirement("processes.reuse")
+async def test_a_process_in_which_a_call_has_waited_for_its_threads_is_used_again() -> None:
+    async with open_supervisor(Toolbox([faulty.with_a_thread])) as supervisor:
+        with trio.fail_after(PATIENCE):
+            pids = {(await supervisor.execute(ToolCall("with_a_thread"))).value for _ in range(20)}
+
+    assert len(pids) == 1
 
 
 @requirement("processes.reuse")
