@@ -23,6 +23,16 @@ _TIMED: Final[dict[str, tuple[str, str]]] = {
 }
 
 
+def check_reason(reason: object) -> None:
+    """Refuse a reason that cannot be told.
+
+    Raises:
+        TypeError: It is no string.
+    """
+    if not isinstance(reason, str):
+        raise TypeError(f"reason={reason!r}: say in a string why it has to stop")
+
+
 def request_abort(record: Record, source: AbortSource, reason: str, *, code: str = "CANCELLED") -> AbortAnswer:
     """Ask *record* and everything that it called to stop. The first cause stands."""
     if record.state in FINAL:

@@ -12,7 +12,7 @@ import trio
 
 from ..definitions import ToolCall, ToolResult
 from ..errors import AdmissionClosed
-from ._abort import AbortAnswer, mark_overdue, request_abort
+from ._abort import AbortAnswer, check_reason, mark_overdue, request_abort
 from ._concurrency import Latch, is_cancelled
 from ._execution import Record
 from ._joining import joined
@@ -76,7 +76,12 @@ class Execution:
         return PrivilegedSnapshot(record.snapshot(), self._call, self._decided, late, record.cleanup_detail)
 
     def abort(self, reason: str = "aborted by its host") -> AbortAnswer:
-        """Ask it to stop, and say what that did. Whether it was honoured shows in the snapshot."""
+        """Ask it to stop, and say what that did. Whether it was honoured shows in the snapshot.
+
+        Raises:
+            TypeError: The reason is no string.
+        """
+        check_reason(reason)
         return request_abort(self._record, "caller", reason)
 
     async def result(self) -> ToolResult[object]:

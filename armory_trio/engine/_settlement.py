@@ -28,7 +28,7 @@ from ..errors import ExecutionAborted, ExecutionOver
 from ._concurrency import leaves
 from ._events import ExecutionRefused, ExecutionSettled, OutcomeDecided
 from ._execution import Core, Record, Verdict
-from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Abort, AbortSource, Event, strongest
+from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Abort, Event, strongest
 from .capacity import Claim
 
 _TIMEOUT_CODES: Final = frozenset(("TIMEOUT", "DEADLINE_EXCEEDED", "IDLE_TIMEOUT"))
@@ -216,13 +216,7 @@ def abort_error(record: Record) -> ToolError:
         return ToolError("timeout", code, record.abort.reason, retryable=True)
     if not record.attempts:
         code = "NOT_STARTED"
-    return _told_to_stop(code, record.abort.reason, record.abort.source)
-
-
-@lru_cache(maxsize=64)
-def _told_to_stop(code: str, reason: str, source: AbortSource) -> ToolError:
-    # Those who are stopped together share one.
-    return ToolError("cancelled", code, reason, details={"source": source})
+    return ToolError("cancelled", code, record.abort.reason, details={"source": record.abort.source})
 
 
 def finish(record: Record) -> None:

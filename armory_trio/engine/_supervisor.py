@@ -13,7 +13,7 @@ from typing_extensions import TypeVar
 from ..definitions import Tool, ToolCall, ToolResult
 from ..errors import AdmissionClosed, ShutdownFromInside
 from ..toolbox import Toolbox
-from ._abort import AbortAnswer
+from ._abort import AbortAnswer, check_reason
 from ._actor import CURRENT, running_in
 from ._batch import Batch, BatchMode, OnError, abort_each, check_batch
 from ._concurrency import Latch, is_cancelled
@@ -276,8 +276,10 @@ class Supervisor:
         All selectors that are given must fit. An id that nobody knows any more gives an empty answer.
 
         Raises:
+            TypeError: The reason is no string.
             ValueError: No selector is given; to stop everything, ``await shutdown("abort")``.
         """
+        check_reason(reason)
         selectors = {
             "id": execution_id,
             "call_id": call_id,

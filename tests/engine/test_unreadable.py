@@ -10,6 +10,7 @@ from typing import NoReturn, cast
 import attrs
 import pytest
 import trio
+import trio.testing
 
 from armory_trio import Supervisor, Toolbox, ToolCall, ToolFailure, ToolResult, open_supervisor, tool
 from tests.requirements import requirement
@@ -245,3 +246,39 @@ async def test_a_failure_that_was_spoilt_after_it_was_made_still_lets_its_caller
 def test_a_failure_that_makes_no_sense_is_refused_where_it_is_made(wrong: dict[str, object]) -> None:
     with pytest.raises((TypeError, ValueError), match=f"ToolFailure {next(iter(wrong))}"):
         ToolFailure("no", **wrong)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # that is the point
+
+
+@requirement("engine.unreadable-result")
+async def test_a_reason_that_is_no_text_is_refused_and_stops_nothing(autojump_clock: trio.abc.Clock) -> None:
+    @tool
+    async def slow() -> str:
+        await trio.sleep(1)
+        return "done"
+
+    wrong = cast("str", ["not", "a", "text"])
+    async with open_supervisor(Toolbox([slow])) as supervisor:
+        execution = supervisor.start(ToolCall("slow"))
+        with pytest.raises(TypeError, match="say in a string"):
+            execution.abort(wrong)
+        with pytest.raises(TypeError, match="say in a string"):
+            supervisor.abort(wrong, tool_name="slow")
+        result = await execution.result()
+
+    assert result.value == "done"
+
+
+@requirement("engine.unreadable-result")
+async def test_what_a_host_writes_into_one_result_shows_in_no_other(autojump_clock: trio.abc.Clock) -> None:
+    @tool
+    async def slow() -> None:
+        await trio.sleep(1)
+
+    async with open_supervisor(Toolbox([slow])) as supervisor:
+        one, other = supervisor.start(ToolCall("slow")), supervisor.start(ToolCall("slow"))
+        await trio.testing.wait_all_tasks_blocked()
+        supervisor.abort("no longer wanted", tool_name="slow")
+        first, second = (await one.result()).error, (await other.result()).error
+
+    assert first is not None and second is not None
+    cast("dict[str, object]", first.details)["secret"] = "of one tenant"
+    assert second.details == {"source": "supervisor"}
