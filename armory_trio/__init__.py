@@ -5,9 +5,13 @@ from .content import encode_content as encode_content
 from .definitions import ArgumentIssue as ArgumentIssue
 from .definitions import AudioContent as AudioContent
 from .definitions import BatchError as BatchError
+from .definitions import BindsToTools as BindsToTools
 from .definitions import BlockingContext as BlockingContext
 from .definitions import CallDefect as CallDefect
+from .definitions import CallNext as CallNext
 from .definitions import Category as Category
+from .definitions import Chunks as Chunks
+from .definitions import ChunkStage as ChunkStage
 from .definitions import Classification as Classification
 from .definitions import Content as Content
 from .definitions import Effect as Effect
@@ -25,7 +29,10 @@ from .definitions import InvalidArguments as InvalidArguments
 from .definitions import JsonContent as JsonContent
 from .definitions import Lifecycle as Lifecycle
 from .definitions import LinkContent as LinkContent
+from .definitions import Middleware as Middleware
+from .definitions import MiddlewareCall as MiddlewareCall
 from .definitions import Outcome as Outcome
+from .definitions import OutputInvalid as OutputInvalid
 from .definitions import Process as Process
 from .definitions import RequestContext as RequestContext
 from .definitions import RequiredAction as RequiredAction
@@ -95,6 +102,7 @@ from .errors import ExecutionOver as ExecutionOver
 from .errors import InternalError as InternalError
 from .errors import JsonError as JsonError
 from .errors import Overloaded as Overloaded
+from .errors import RepeatRefused as RepeatRefused
 from .errors import ShutdownFromInside as ShutdownFromInside
 from .errors import TransitionError as TransitionError
 from .toolbox import Toolbox as Toolbox

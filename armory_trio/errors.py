@@ -18,6 +18,7 @@ __all__ = (
     "InternalError",
     "JsonError",
     "Overloaded",
+    "RepeatRefused",
     "ShutdownFromInside",
     "TransitionError",
 )
@@ -95,6 +96,10 @@ class ExecutionOver(ArmoryError):
 
 class ElicitationUnavailable(ArmoryError):
     """A tool asked the user something, and the call carries no way to ask."""
+
+
+class RepeatRefused(ArmoryError):
+    """A middleware asked for another attempt of a tool that may have changed something, or was asked to stop."""
 
 
 class TransitionError(ArmoryError):

@@ -4,6 +4,7 @@ from ._arguments import ArgumentIssue as ArgumentIssue
 from ._arguments import InputContract as InputContract
 from ._arguments import InvalidArguments as InvalidArguments
 from ._arguments import Invoker as Invoker
+from ._arguments import OutputInvalid as OutputInvalid
 from ._call import DEFAULT_CODES as DEFAULT_CODES
 from ._call import AudioContent as AudioContent
 from ._call import BatchError as BatchError
@@ -63,6 +64,13 @@ from ._importable import importable_name as importable_name
 from ._making import ToolDecorator as ToolDecorator
 from ._making import define_tool as define_tool
 from ._making import tool as tool
+from ._middleware import BindsToTools as BindsToTools
+from ._middleware import CallNext as CallNext
+from ._middleware import Chunks as Chunks
+from ._middleware import ChunkStage as ChunkStage
+from ._middleware import Middleware as Middleware
+from ._middleware import MiddlewareCall as MiddlewareCall
+from ._middleware import WrappedTool as WrappedTool
 from ._options import Availability as Availability
 from ._options import Declarations as Declarations
 from ._options import Kind as Kind

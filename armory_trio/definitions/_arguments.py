@@ -44,6 +44,14 @@ class InvalidArguments(ArmoryError):
         self.issues = tuple(issues)
 
 
+class OutputInvalid(ArmoryError):
+    """What a tool returned does not fit its output contract. ``issues`` lists all that is known to be wrong."""
+
+    def __init__(self, issues: Sequence[ArgumentIssue]) -> None:
+        super().__init__("; ".join(issue.message for issue in issues) or "the value was refused")
+        self.issues = tuple(issues)
+
+
 def path_text(steps: Sequence[str | int]) -> str:
     """The path grammar of `ArgumentIssue`: ``("a", 0, "b")`` is ``a[0].b``."""
     text = ""

@@ -200,13 +200,20 @@ class ToolContext(_ContextBase):
         """Return once this execution was asked to stop. Cancelled: changes nothing."""
 
     @abstractmethod
-    async def call(self, name: str, arguments: Mapping[str, object] | None = None) -> ToolResult[object]:
-        """Run another tool of the toolbox as a child: same deadline, aborted with this one, never more authority.
+    async def call(
+        self, tool: str | ToolLike, arguments: Mapping[str, object] | None = None, /
+    ) -> ToolResult[object]:
+        """Run another tool as a child: same deadline, aborted with this one, never more authority.
+
+        Args:
+            tool: The name or id of a tool of the toolbox; or a `Tool` itself, which need not be in it.
+            arguments: As in a `ToolCall`.
 
         Returns a result for every end of the child. Cancelled: the child is aborted and waited for.
 
         Raises:
             ExecutionOver: The outcome of this execution is decided.
+            TypeError: *tool* is neither a name nor a tool.
         """
 
     @abstractmethod
@@ -231,7 +238,7 @@ class BlockingContext(_ContextBase):
         """Block until this execution was asked to stop."""
 
     @abstractmethod
-    def call(self, name: str, arguments: Mapping[str, object] | None = None) -> ToolResult[object]:
+    def call(self, tool: str | ToolLike, arguments: Mapping[str, object] | None = None, /) -> ToolResult[object]:
         """Run another tool as a child and block until it ended; see `ToolContext.call`."""
 
     @abstractmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Generic, ParamSpec, TypeGuard, TypeVar, cast
 
 import attrs
@@ -12,6 +12,7 @@ from ._call import ToolResult
 from ._definition import ToolDefinition
 from ._functions import origin_of
 from ._identity import ToolId
+from ._middleware import BindsToTools, Middleware
 from ._options import Kind, ToolOptions
 
 P = ParamSpec("P")
@@ -35,6 +36,10 @@ class Tool(Generic[P, R_co]):
         options: How it is to be run.
         invoke: Calls the function with validated arguments and a context: answers the coroutine, value or generator.
         wants_context: Whether the function has a parameter for the context; without one ``invoke`` ignores it.
+        check_output: Answers the value that the function returned, or raises `OutputInvalid`; None if nothing is
+            promised.
+        load: Has to be awaited before the function can be called; None if it is there.
+        middleware: What stands around it, outermost first; None until it enters a toolbox that has some.
     """
 
     definition: ToolDefinition
@@ -44,9 +49,13 @@ class Tool(Generic[P, R_co]):
     options: ToolOptions
     invoke: Invoker
     wants_context: bool = False
+    check_output: Callable[[object], object] | None = None
+    load: Callable[[], Awaitable[object]] | None = None
+    middleware: tuple[Middleware, ...] | None = None
     name: str = attrs.field(init=False)
     id: ToolId = attrs.field(init=False)
     _positional: tuple[str, ...] | None = attrs.field(default=None, alias="positional")
+    _bare: Tool[P, R_co] | None = attrs.field(default=None, alias="bare")
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "name", self.definition.id.name)
@@ -73,6 +82,21 @@ class Tool(Generic[P, R_co]):
     @property
     def __wrapped__(self) -> Callable[..., object]:
         return self.function
+
+    @property
+    def bare(self) -> Tool[P, R_co]:
+        """This tool as it was before middleware was bound to it."""
+        return self._bare or self
+
+    def bound(self, middleware: Sequence[Middleware | BindsToTools]) -> Tool[P, R_co]:
+        """This tool with *middleware* around it, outermost first; itself if it has some already.
+
+        Of a middleware that has a ``bind`` method it is asked what is to stand around this tool.
+        """
+        if self.middleware is not None or not middleware:
+            return self
+        around = [each.bind(self) if isinstance(each, BindsToTools) else each for each in middleware]
+        return attrs.evolve(self, middleware=tuple(each for each in around if each is not None), bare=self)
 
     async def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Validate the arguments, run the function, and answer what it returns; for a generator, its chunks.

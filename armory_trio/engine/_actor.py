@@ -19,6 +19,7 @@ from ._concurrency import is_cancelled, leaves
 from ._events import ExecutionStarted
 from ._execution import Core, Record
 from ._lifecycle import FINAL, QUEUED
+from ._onion import OnionBody
 from ._options import NO_OPTIONS, Options
 from ._plan import Plan
 from ._settlement import StrayCancelled, cancelled, decide, description_of, end, failed, finish, returned
@@ -88,7 +89,10 @@ class Actor:
         record.scope = scope = trio.CancelScope()
         try:
             with scope:
-                if plan.kind == "async":
+                if not plan.bare:
+                    placed = OnionBody(record, plan, self._door)
+                    value = await placed.run()
+                elif plan.kind == "async":
                     context = TaskContext(record, self._door) if plan.wants_context else None
                     value = await cast("Awaitable[object]", plan.invoke(record.validated, context))
                     if type(value) in _NOT_YET_A_VALUE:
@@ -111,7 +115,11 @@ class Actor:
         if record.children:
             abort_children(record, "its caller ended")
         if completed:
-            returned(record, value)
+            if plan.bare:
+                record.returned = True
+                returned(record, value, plan.check_output)
+            else:
+                returned(record, value)
         elif failure is not None:
             failed(record, failure)
         else:
@@ -125,12 +133,13 @@ _NOT_YET_A_VALUE: Final = frozenset[type]((AsyncGeneratorType, GeneratorType, Co
 def _start(record: Record, plan: Plan) -> None:
     core = record.core
     record.started_at = record.last_activity = now = core.now()
-    record.attempts = 1
+    if plan.bare:
+        record.attempts = 1
     record.apply("start")
     options = record.options
     if options is not NO_OPTIONS or plan.timed:
         _limit_time(record, plan, options, now)
-    if core.feed.readers:
+    if plan.bare and core.feed.readers:
         record.tell(ExecutionStarted, attempt=record.attempts)
 
 

@@ -7,14 +7,14 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ..definitions import InvalidArguments
+from ..definitions import InvalidArguments, Tool
 from ..definitions._plurals import counted
 from ..errors import BudgetExceeded, DefinitionError, Overloaded
 from ._concurrency import Latch
 from ._execution import Core, Record
 from ._options import Budget
 from ._plan import GROUP, PROCESSES, THREADS, Plan, compile_plan, resources
-from ._settlement import description_of, refuse, wake
+from ._settlement import description_of, refuse, refuse_arguments, wake
 from .capacity import Claim, Granted, Refused, Waiting
 
 _OWNER: Final = "owner"
@@ -26,11 +26,12 @@ _log: Final = logging.getLogger("armory_trio.engine")
 class Plans:
     """The compiled tools of one toolbox, by the names that calls use."""
 
-    __slots__ = ("_core", "by_name")
+    __slots__ = ("_by_tool", "_core", "by_name")
 
     def __init__(self, core: Core) -> None:
         self._core = core
         self.by_name: dict[str, Plan] = {}
+        self._by_tool: dict[Tool[..., object], Plan] = {}
 
     def find(self, name: str) -> Plan | None:
         """The tool that a call means by *name*: an exact id or an exact name."""
@@ -39,12 +40,18 @@ class Plans:
             tool = self._core.toolbox.get(name)
             if tool is None:
                 return None
-            plan = compile_plan(
+            plan = self.by_name[name] = self.of(tool)
+        return plan
+
+    def of(self, tool: Tool[..., object]) -> Plan:
+        """The plan of this very *tool*, whatever its name means in the toolbox."""
+        plan = self._by_tool.get(tool)
+        if plan is None:
+            plan = self._by_tool[tool] = compile_plan(
                 tool, default_timeout=self._core.toolbox.default_timeout, groups=self._core.settings.limits.groups
             )
             if plan.size is not None:
                 self._core.planner.set_limit(plan.own_limit, plan.size)
-            self.by_name[name] = plan
         return plan
 
 
@@ -57,7 +64,7 @@ def admit(record: Record, plans: Plans) -> None:
     if call.defect is not None:
         refuse(record, "validation", call.defect.code, call.defect.message)
         return
-    plan = plans.by_name.get(call.name) or plans.find(call.name)
+    plan = record.plan or plans.by_name.get(call.name) or plans.find(call.name)
     if plan is None:
         _not_found(record)
         return
@@ -97,8 +104,7 @@ def go_on(record: Record, plan: Plan, *, directly: bool = False) -> None:
     try:
         record.validated = plan.validate(call.arguments)
     except InvalidArguments as exc:
-        issues = [{"path": issue.path, "code": issue.code, "message": issue.message} for issue in exc.issues]
-        refuse(record, "validation", "INVALID_ARGUMENTS", str(exc), {"issues": issues})
+        refuse_arguments(record, exc)
         return
     if (plan.key_required or plan.approval_required) and not directly:
         _refuse_for_want_of_means(record, plan)

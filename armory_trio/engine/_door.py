@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import trio
 
-from ..definitions import ToolCall, ToolResult
+from ..definitions import Tool, ToolCall, ToolResult
 from ..errors import AdmissionClosed, ExecutionOver
 from ._abort import on_due, request_abort
 from ._actor import Actor, engine_error, running_in
@@ -76,8 +76,11 @@ class Door:
         record.request_context = context = context or self._core.settings.default_request_context
         record.owner = context.owner if owner is None and context is not None else owner
 
-    def begin(self, record: Record) -> Record:
-        """Bring *record* as far as it goes without waiting, and give it a task unless that was the end."""
+    def begin(self, record: Record, *, directly: bool = False) -> Record:
+        """Bring *record* as far as it goes without waiting, and give it a task unless that was the end.
+
+        Nobody is asked whether a host may call its own function *directly*.
+        """
         core, parent = self._core, record.parent
         core.admitted += 1
         core.live[record.id] = record
@@ -91,10 +94,10 @@ class Door:
             parent_id = None if parent is None else parent.id
             record.tell(ExecutionAdmitted, parent_id=parent_id, batch_id=record.batch_id)
         try:
-            if record.plan is None:
-                admit(record, self.plans)
-            else:
+            if directly and record.plan is not None:
                 go_on(record, record.plan, directly=True)
+            else:
+                admit(record, self.plans)
         except KeyboardInterrupt:
             request_abort(record, "supervisor", "the program was interrupted")
             raise
@@ -172,9 +175,16 @@ class Door:
             await leave(record, source, CALLER_CANCELLED)  # noqa: ASYNC102  # shields itself, for RELEASE_AFTER
             raise
 
-    async def _run_nested(self, parent: Record, call: ToolCall) -> ToolResult[object]:
+    async def _run_nested(
+        self, parent: Record, called: str | Tool[..., object], arguments: Mapping[str, object]
+    ) -> ToolResult[object]:
         inherited = parent.options
         options = Options(human_timeout=inherited.human_timeout, elicit=inherited.elicit, metadata=inherited.metadata)
-        record = self.open(call, options, parent)
+        if isinstance(called, Tool):
+            record = self.make(ToolCall(called.name, arguments), options, parent)
+            record.plan = self.plans.of(called)
+            self.begin(record)
+        else:
+            record = self.open(ToolCall(called, arguments), options, parent)
         await self.released(record)
         return record.take()

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import trio
 
-from ..definitions import Category, Content, Effect, Outcome, RequestContext, ToolCall, ToolResult
+from ..definitions import Category, ChunkStage, Content, Effect, Outcome, RequestContext, ToolCall, ToolResult
 from ..toolbox import Toolbox
 from ._concurrency import Latch, current_clock
 from ._events import ChunkEmitted, Happening
@@ -152,12 +152,15 @@ class Record(Lifecycle):
     final_effect: Effect | None
     windows: list[Window] | None
     children: dict[str, Record] | None
-    child_effect: Effect
+    past_effect: Effect
+    """What the executions that it called, and its own earlier attempts, may have done; of those that ended."""
     open_waits: list[str] | None
     progress: Progress | None
     chunks: int
     collected: list[object] | None
     collects: bool
+    stages: tuple[ChunkStage, ...] | None
+    """What its chunks go through, if a middleware said so."""
     feeder: Feeder | None
     elicit: Elicitor | None
     questions: list[trio.CancelScope] | None
@@ -215,7 +218,7 @@ class Record(Lifecycle):
         self.options = options
         self.admitted_at = self.last_activity = now
         self.abort_code = "CANCELLED"
-        self.cleanup, self.cleanup_detail, self.child_effect = "not-required", "", "none"
+        self.cleanup, self.cleanup_detail, self.past_effect = "not-required", "", "none"
         self.extra_needs = ()
         self.collects, self.in_thread = True, False
         self._streaming = self.counted = self.claim_held = self.in_order = self.returned = self.cut = False
@@ -224,7 +227,9 @@ class Record(Lifecycle):
         self.plan = self.owner = self.request_context = self.parent = self.outside = self.started_by = None
         self.validated = self.batch_id = self.batch_index = self.claim = self.turn = None
         self.waits_for = self.hook = self.hook_scope = self.scope = self.failure_effect = self.final_effect = None
-        self.windows = self.children = self.open_waits = self.progress = self.collected = self.feeder = None
+        self.windows = self.children = self.open_waits = self.progress = self.collected = self.feeder = self.stages = (
+            None
+        )
         self.elicit = self.questions = self.abort = self.abort_latch = self.started_at = self.ended_at = None
         self.settled_at = self.deadline = self.timeout_at = self.idle_timeout = self.idle_at = None
         self.released = self.settled = self.result = self.verdict = self.on_released = self.keeper = self.late = (
@@ -256,8 +261,8 @@ class Record(Lifecycle):
         if self.final_effect is not None:
             return self.final_effect
         found = self.own_effect()
-        if self.child_effect != "none":
-            found = strongest(found, self.child_effect)
+        if self.past_effect != "none":
+            found = strongest(found, self.past_effect)
         if self.children and found != "unknown":
             found = strongest(found, self._effect_below())
         return found
@@ -271,7 +276,7 @@ class Record(Lifecycle):
             if child.final_effect is not None:
                 found = strongest(found, child.final_effect)
             else:
-                found = strongest(found, strongest(child.own_effect(), child.child_effect))
+                found = strongest(found, strongest(child.own_effect(), child.past_effect))
                 below.extend(child.children.values() if child.children else ())
         return found
 

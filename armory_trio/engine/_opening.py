@@ -137,5 +137,6 @@ async def call_directly(tool: Tool[..., R], arguments: Mapping[str, object]) -> 
 
     Cancelled: the tool is.
     """
-    async with open_supervisor(Toolbox([tool])) as supervisor:
-        return await supervisor.run_directly(tool, arguments)
+    bare = tool.bare
+    async with open_supervisor(Toolbox([bare])) as supervisor:
+        return await supervisor.run_directly(bare, arguments)

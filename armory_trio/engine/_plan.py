@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from ..definitions import Placement, Tool, ToolDefinition, ToolOptions
+from ..definitions import Middleware, Placement, Tool, ToolDefinition, ToolOptions
 
 Names = tuple[str, ...] | Callable[[Mapping[str, object]], Iterable[str]]
 
@@ -28,6 +28,10 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
         timed: Whether a call has a time limit of its own, even if its caller names none.
         read_only: Whether its effect is always ``none``.
         interruptible: False when the tool must never be cancelled.
+        middleware: What stands around the body, outermost first.
+        load: Has to be awaited before the body can be entered.
+        check_output: Refuses a value that is not what the tool promised.
+        bare: Whether nothing stands around the body: no middleware, nothing to load.
     """
 
     tool: Tool[..., object]
@@ -55,6 +59,10 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
     interruptible: bool
     key_required: bool
     approval_required: bool
+    middleware: tuple[Middleware, ...]
+    load: Callable[[], Awaitable[object]] | None
+    check_output: Callable[[object], object] | None
+    bare: bool
     reducer: Callable[[list[object]], object] | None
     buffer: int
 
@@ -93,6 +101,7 @@ def compile_plan(tool: Tool[..., object], *, default_timeout: float | None, grou
     semantics = definition.semantics
     timeout = default_timeout if options.timeout is None else options.timeout
     targets = _exclusive_targets(definition)
+    middleware = tool.middleware or ()
     size = 1 if targets == _ALONE else options.concurrency
     return Plan(
         tool=tool,
@@ -120,6 +129,10 @@ def compile_plan(tool: Tool[..., object], *, default_timeout: float | None, grou
         interruptible=semantics.cancellation != "unsupported",
         key_required=semantics.idempotency == "required",
         approval_required=definition.requires_approval,
+        middleware=middleware,
+        load=tool.load,
+        check_output=tool.check_output,
+        bare=not middleware and tool.load is None,
         reducer=options.reducer,
         buffer=options.buffer,
     )

@@ -15,10 +15,13 @@ import trio
 from ..content import UnencodableResult, words_for_error
 from ..definitions import (
     DEFAULT_CODES,
+    ArgumentIssue,
     Category,
     Content,
     Effect,
     EffectRecord,
+    InvalidArguments,
+    OutputInvalid,
     TextContent,
     ToolError,
     ToolFailure,
@@ -47,6 +50,15 @@ class StrayCancelled(Exception):
 
 
 # -- deciding: what the caller is told
+
+
+def refuse_arguments(record: Record, exc: InvalidArguments) -> None:
+    """End a queued execution whose arguments do not fit."""
+    refuse(record, "validation", "INVALID_ARGUMENTS", str(exc), _issues(exc.issues))
+
+
+def _issues(issues: Sequence[ArgumentIssue]) -> dict[str, object]:
+    return {"issues": [{"path": issue.path, "code": issue.code, "message": issue.message} for issue in issues]}
 
 
 def refuse(
@@ -144,18 +156,21 @@ def _windows(record: Record) -> tuple[EffectRecord, ...]:
 # -- the body is gone
 
 
-def returned(record: Record, value: object) -> None:
-    """The body returned *value*."""
-    record.returned = True
+def returned(record: Record, value: object, check: Callable[[object], object] | None = None) -> None:
+    """The body came to its end with *value*, which has to pass *check*."""
     if record.verdict is not None:
         record.late = value
         finish(record)
         return
     now = record.core.now()
     try:
+        if check is not None:
+            value = check(value)
         content = record.core.encode(value)
     except KeyboardInterrupt:
         raise
+    except OutputInvalid as exc:
+        effect = decide(record, _unfit(exc))
     except BaseException as exc:  # noqa: ASYNC103  # code of the result's own; nothing is awaited
         effect = decide(record, ToolError("internal", "OUTPUT_INVALID", _why_unreadable(exc)))
     else:
@@ -164,6 +179,12 @@ def returned(record: Record, value: object) -> None:
         end(record, "end-unknown" if effect == "unknown" else "end", effect, now)
     else:
         finish(record)
+
+
+def _unfit(exc: OutputInvalid) -> ToolError:
+    return ToolError(
+        "internal", "OUTPUT_INVALID", f"the tool returned what it did not promise: {exc}", details=_issues(exc.issues)
+    )
 
 
 def _why_unreadable(exc: BaseException) -> str:
@@ -283,7 +304,7 @@ def end(record: Record, event: Event, effect: Effect, now: float | None = None) 
 def _leave_parent(record: Record, parent: Record, effect: Effect) -> None:
     if parent.children is not None:
         parent.children.pop(record.id, None)
-    parent.child_effect = strongest(parent.child_effect, effect)
+    parent.past_effect = strongest(parent.past_effect, effect)
 
 
 def settle(record: Record, event: Event, effect: Effect, now: float) -> None:
@@ -340,6 +361,8 @@ def error_of(exc: BaseException, record: Record) -> ToolError:
         return ToolError("internal", "STRAY_CANCELLED", str(exc))
     if isinstance(exc, UnencodableResult):
         return ToolError("internal", "OUTPUT_INVALID", str(exc))
+    if isinstance(exc, OutputInvalid):
+        return _unfit(exc)
     message = _undeclared(record, description_of(exc))
     if isinstance(exc, _CONNECTION_ERRORS):
         return ToolError("transient", "CONNECTION_LOST", message, retryable=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from functools import partial
 from typing import Final, Protocol
 
 import trio
 
+from ..definitions import ChunkStage
 from ..errors import ExecutionAborted
 from ._concurrency import Signal, Token, current_token
 from ._events import StreamClosed, StreamOpened
@@ -154,13 +155,19 @@ class ChunkSink:
         Returns:
             Whether the driver has to `wait` before it goes on.
         """
-        if self._record.verdict is None:
+        stages = self._record.stages
+        if stages is None:
             self._take(chunk)
+        else:
+            for piece in through(stages, chunk):
+                self._take(piece)
         self._since_checkpoint += 1
         return self._since_checkpoint >= _STRIDE or (self.buffer is not None and self.buffer.full)
 
     def _take(self, chunk: object) -> None:
         record = self._record
+        if record.verdict is not None:
+            return
         record.touch()
         if not record.chunks:
             record.apply("stream")
@@ -186,8 +193,26 @@ class ChunkSink:
 
     def close(self, *, complete: bool) -> None:
         """The generator is at its end; its own one, or we closed it."""
+        for piece in ends_of(self._record.stages or ()):
+            self._take(piece)
         if self._record.core.feed.readers:
             self._record.tell(StreamClosed, chunks=self._record.chunks, complete=complete)
+
+
+def through(stages: Sequence[ChunkStage], chunk: object) -> list[object]:
+    """What comes out behind the last of *stages* when *chunk* goes in."""
+    pieces = [chunk]
+    for stage in stages:
+        pieces = [out for piece in pieces for out in stage.feed(piece)]
+    return pieces
+
+
+def ends_of(stages: Sequence[ChunkStage]) -> list[object]:
+    """What *stages* still hold when nothing more comes; what one holds goes through those behind it."""
+    pieces: list[object] = []
+    for index, stage in enumerate(stages):
+        pieces += [out for held in stage.end() for out in through(stages[index + 1 :], held)]
+    return pieces
 
 
 def _was_stopped(record: Record) -> bool:

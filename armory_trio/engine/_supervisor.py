@@ -255,7 +255,7 @@ class Supervisor:
         """Run *tool*, which is in the toolbox, without asking whether it may. For direct calls."""
         record = self._door.make(ToolCall(tool.name, arguments), NO_OPTIONS, None)
         record.plan = self._door.plans.find(str(tool.id))
-        await self._door.released(self._door.begin(record))
+        await self._door.released(self._door.begin(record, directly=True))
         return cast("ToolResult[R]", record.take())
 
     # -- stopping

@@ -17,8 +17,9 @@ from ..definitions import (
     ElicitAnswer,
     LogLevel,
     RequestContext,
-    ToolCall,
+    Tool,
     ToolContext,
+    ToolLike,
     ToolResult,
 )
 from ..errors import ArmoryError, ExecutionAborted
@@ -29,8 +30,8 @@ from ._tool_actions import Actions, Window, begin_wait, end_wait
 
 T = TypeVar("T")
 
-Door = Callable[[Record, ToolCall], Awaitable[ToolResult[object]]]
-"""Runs a call as a child of a record."""
+Door = Callable[[Record, str | Tool[..., object], Mapping[str, object]], Awaitable[ToolResult[object]]]
+"""Runs a call of a tool, or of a name, as a child of a record."""
 
 _LEVELS: Final = ("debug", "info", "warning", "error")
 
@@ -215,9 +216,13 @@ class TaskContext(_Common, ToolContext):
         if record.abort is None:
             self.actions.must_not_be_final()  # it ended without having been asked to
 
-    async def call(self, name: str, arguments: Mapping[str, object] | None = None) -> ToolResult[object]:
+    async def call(
+        self, tool: str | ToolLike, arguments: Mapping[str, object] | None = None, /
+    ) -> ToolResult[object]:
         self.actions.must_be_open()
-        return await self._door(self._record, ToolCall(name, arguments or {}))
+        if not isinstance(tool, str | Tool):
+            raise TypeError(f"ctx.call({tool!r}): give the name of a tool, or a tool")
+        return await self._door(self._record, tool, {} if arguments is None else arguments)
 
     async def elicit(
         self, message: str, *, schema: Mapping[str, object] | None = None, url: str | None = None
@@ -270,8 +275,8 @@ class ThreadContext(_Common, BlockingContext):
     def wait_abort_requested(self) -> None:
         trio.from_thread.run(self._blocking.wait_abort_requested, trio_token=self._token)
 
-    def call(self, name: str, arguments: Mapping[str, object] | None = None) -> ToolResult[object]:
-        return trio.from_thread.run(self._blocking.call, name, arguments, trio_token=self._token)
+    def call(self, tool: str | ToolLike, arguments: Mapping[str, object] | None = None, /) -> ToolResult[object]:
+        return trio.from_thread.run(self._blocking.call, tool, arguments, trio_token=self._token)
 
     def elicit(
         self, message: str, *, schema: Mapping[str, object] | None = None, url: str | None = None

@@ -64,7 +64,10 @@ def by_id(tools: Iterable[AnyTool], *, replace: bool) -> dict[str, AnyTool]:
     found: dict[str, AnyTool] = {}
     for tool in tools:
         first = found.setdefault(tool.id.text, tool)
-        if first is tool:
+        if first is tool or (first.bare is tool.bare and tool.middleware is None):
+            continue
+        if first.bare is tool.bare and first.middleware is None:
+            found[tool.id.text] = tool
             continue
         if not replace:
             reason = (

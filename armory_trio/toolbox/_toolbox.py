@@ -9,8 +9,9 @@ from typing import Final, TypeGuard, cast
 
 import attrs
 
-from ..definitions import ToolCall, ToolResult, is_tool, near
+from ..definitions import BindsToTools, Middleware, ToolCall, ToolResult, is_tool, near
 from ..definitions._checks import members, seconds, shown, text
+from ..definitions._functions import kind_of
 from ..errors import DefinitionError
 from ._resolution import AnyTool, by_id, lookup
 
@@ -26,6 +27,17 @@ def _tools(value: Iterable[AnyTool]) -> tuple[AnyTool, ...]:
             hint = "; decorate it with @tool" if callable(tool) else ""
             raise DefinitionError("toolbox", f"tools[{index}]", f"{shown(tool)} is no tool{hint}")
         found.append(tool)
+    return tuple(found)
+
+
+def _middleware(value: Iterable[Middleware | BindsToTools]) -> tuple[Middleware | BindsToTools, ...]:
+    found: list[Middleware | BindsToTools] = []
+    for index, each in enumerate(members("toolbox", "middleware", value, "middleware, outermost first")):
+        if isinstance(each, BindsToTools) or (callable(each) and kind_of(each) == "async"):
+            found.append(cast("Middleware | BindsToTools", each))
+        else:
+            reason = f"{shown(each)} is no middleware; write async def middleware(call, ctx, call_next)"
+            raise DefinitionError("toolbox", f"middleware[{index}]", reason)
     return tuple(found)
 
 
@@ -46,6 +58,10 @@ class Toolbox:
         context: Named values of the host's for the tools, copied shallowly; tools read them as ``ctx.context``, and
             availability hooks are asked with them.
         revision: The host's name for this catalogue, for approvals that were given for it.
+        middleware: What stands around each tool, outermost first: ``async def middleware(call, ctx, call_next)``, or
+            an object whose ``bind(tool)`` answers such a function, or None for nothing. It is bound to a tool when
+            that enters its first toolbox that has any, and stays with it: no other toolbox takes it off or puts
+            another one on.
         default_timeout: Seconds that a tool without a timeout of its own may take; None for ever.
 
     Raises:
@@ -57,6 +73,7 @@ class Toolbox:
     context: Mapping[str, object] = attrs.field(factory=dict[str, object], kw_only=True, converter=_context)
     revision: str = attrs.field(default=DEFAULT_REVISION, kw_only=True)
     default_timeout: float | None = attrs.field(default=None, kw_only=True)
+    middleware: tuple[Middleware | BindsToTools, ...] = attrs.field(default=(), kw_only=True, converter=_middleware)
     _by_id: Mapping[str, AnyTool] = attrs.field(init=False)
     _lookup: Mapping[str, AnyTool] = attrs.field(init=False)
 
@@ -64,7 +81,7 @@ class Toolbox:
         text("toolbox", "revision", self.revision, blank=False)
         if self.default_timeout is not None:
             seconds("toolbox", "default_timeout", self.default_timeout, zero=False)
-        indexed = by_id(self.tools, replace=False)
+        indexed = by_id((tool.bound(self.middleware) for tool in self.tools), replace=False)
         object.__setattr__(self, "tools", tuple(indexed.values()))
         object.__setattr__(self, "_by_id", indexed)
         object.__setattr__(self, "_lookup", lookup(indexed))
@@ -87,9 +104,10 @@ class Toolbox:
         return tuple(dict.fromkeys(tool.name for tool in self.tools))
 
     def __contains__(self, item: object) -> bool:
-        """Whether this very tool is listed, or a text means one."""
+        """Whether this very tool is listed, with middleware around it or not; or a text means one."""
         if is_tool(item):
-            return self._by_id.get(item.id.text) is item
+            found = self._by_id.get(item.id.text)
+            return found is not None and found.bare is item.bare
         return isinstance(item, str) and item in self._lookup
 
     def __iter__(self) -> Iterator[AnyTool]:
@@ -124,8 +142,12 @@ class Toolbox:
                 context.update(addition.context)
             else:
                 added.extend(_tools([addition]))
-        together = by_id((*self.tools, *added), replace=replace)
+        together = by_id((*self.tools, *map(self._bound, added)), replace=replace)
         return attrs.evolve(self, tools=together.values(), context=context)
+
+    def _bound(self, tool: AnyTool) -> AnyTool:
+        listed = self._by_id.get(tool.id.text)
+        return listed if listed is not None and listed.bare is tool else tool.bound(self.middleware)
 
     async def available(self, context: Mapping[str, object] | None = None) -> tuple[AnyTool, ...]:
         """The tools that can be used here, in order: what a model should be shown.

@@ -1,0 +1,111 @@
+"""Code around a tool: what a middleware is given, and what it may do."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Protocol, runtime_checkable
+
+from ._context import ToolContext
+from ._definition import ToolDefinition
+from ._identity import ToolId
+
+
+class WrappedTool(Protocol):
+    """The parts of a tool that its middleware may look at."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def id(self) -> ToolId: ...
+    @property
+    def definition(self) -> ToolDefinition: ...
+
+
+class MiddlewareCall(Protocol):
+    """The call that a middleware stands around. Nothing of it can be changed: what was approved is what runs."""
+
+    @property
+    def tool(self) -> WrappedTool:
+        """The tool that was called."""
+        ...
+
+    @property
+    def id(self) -> str:
+        """The id of the `ToolCall`."""
+        ...
+
+    @property
+    def arguments(self) -> Mapping[str, object]:
+        """The validated arguments as plain JSON values, defaults filled in; read-only down to its leaves."""
+        ...
+
+    @property
+    def attempts(self) -> int:
+        """How often the tool's function was entered so far."""
+        ...
+
+
+class CallNext(Protocol):
+    """The rest of the way: the middleware further in, and then the tool."""
+
+    async def __call__(self) -> object:
+        """Go on, and answer what the tool answered: its value, or, for a generator tool, its `Chunks`.
+
+        May be called again once it ended: that is another attempt of the same execution.
+
+        Raises what the tool raised. Cancelled: the tool is.
+
+        Raises:
+            RepeatRefused: The tool was entered before, and must not be again.
+            RuntimeError: It is called while it runs.
+        """
+        ...
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether another attempt would be let through: nothing happened so far, and nobody asked us to stop."""
+        ...
+
+
+class ChunkStage(Protocol):
+    """One stage that the chunks of a stream go through. It must not wait."""
+
+    def feed(self, chunk: object) -> Iterable[object]:
+        """The chunks that take the place of *chunk*: none, one or more."""
+        ...
+
+    def end(self) -> Iterable[object]:
+        """The chunks that come after the last one. Also asked for when the stream ends early."""
+        ...
+
+
+class Chunks(Protocol):
+    """The stream of a generator tool, before it begins. To let it run, a middleware answers it.
+
+    A middleware that answers something else instead has prevented the tool from running.
+    """
+
+    def map(self, function: Callable[[object], object]) -> Chunks:
+        """Replace each chunk by what *function* answers for it."""
+        ...
+
+    def through(self, stage: ChunkStage) -> Chunks:
+        """Send all chunks through *stage*."""
+        ...
+
+    def around(self, run: Callable[[Callable[[], Awaitable[object]]], Awaitable[object]]) -> Chunks:
+        """Have *run* run the stream: it is given a function to await, and answers what that answers."""
+        ...
+
+
+Middleware = Callable[[MiddlewareCall, ToolContext, CallNext], Awaitable[object]]
+"""``async def middleware(call, ctx, call_next)``: goes on with ``await call_next()``, and answers the call's value."""
+
+
+@runtime_checkable
+class BindsToTools(Protocol):
+    """A middleware that decides for each tool what stands around it, when the tool enters a toolbox."""
+
+    def bind(self, tool: WrappedTool, /) -> Middleware | None:
+        """What stands around *tool*; None for nothing."""
+        ...
