@@ -13,10 +13,12 @@ __all__ = (
     "DefinitionError",
     "DuplicateToolError",
     "ElicitationUnavailable",
+    "EmbeddingError",
     "ExecutionAborted",
     "ExecutionOver",
     "InternalError",
     "JsonError",
+    "LoadFailed",
     "Overloaded",
     "RepeatRefused",
     "ShutdownFromInside",
@@ -94,8 +96,16 @@ class ExecutionOver(ArmoryError):
     """A tool used its context after its outcome was decided, so nothing new may start."""
 
 
+class LoadFailed(ArmoryError):
+    """The function of a lazy tool could not be loaded, so it was not entered. The next call tries again."""
+
+
 class ElicitationUnavailable(ArmoryError):
     """A tool asked the user something, and the call carries no way to ask."""
+
+
+class EmbeddingError(ArmoryError):
+    """An embedder answered something else than one vector for each text, all of one length."""
 
 
 class RepeatRefused(ArmoryError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from itertools import islice
 from typing import Final, NoReturn
@@ -107,6 +106,8 @@ def _is_str(value: object) -> bool:
 def _json_fault(text: object) -> str | None:
     if not isinstance(text, str):
         return "its json must be a str of JSON text; a value that is not encoded yet can be returned as it is"
+    import json  # noqa: PLC0415  # only who makes such a block pays for it
+
     try:
         json.loads(text, parse_int=len, parse_float=len, parse_constant=_refuse)  # numbers are checked, not built
     except ValueError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import ItemsView, Iterable, KeysView, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
 from typing import Final, Protocol, TypeGuard, cast
@@ -76,12 +75,20 @@ def _shape_by_protocol(value: object) -> Shape | None:
     dump = getattr(kind, "model_dump", None)
     if callable(dump):
         return StandIn(dump(value, mode="json"))
-    if dataclasses.is_dataclass(kind):
-        return Members((field.name, getattr(value, field.name)) for field in dataclasses.fields(kind))
+    if hasattr(kind, "__dataclass_fields__"):
+        return _dataclass_shape(value)
     attributes: Sequence[_AttrsField] | None = getattr(kind, "__attrs_attrs__", None)
     if attributes is not None:
         return Members((field.name, getattr(value, field.name)) for field in attributes)
     return _shape_by_interface(value)
+
+
+def _dataclass_shape(value: object) -> Shape:
+    import dataclasses  # noqa: PLC0415  # whoever has a dataclass has paid for it
+
+    kind = type(value)
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    return Members((field.name, getattr(value, field.name)) for field in fields)
 
 
 def _shape_by_interface(value: object) -> Shape | None:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import ClassVar, Final, cast
 
 import msgspec
 from attrs import field, frozen
 
 from ..errors import ArmoryError
+from ._canonical import canonical_text, parse_json
 
 Invoker = Callable[[object, object], object]
 """(validated arguments, context or None) -> whatever the function returns."""
 
-_PLAIN_KEY: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
+_PLAIN: Final = r"[A-Za-z_$][A-Za-z0-9_$-]*"
+_STEP: Final = rf'(?P<dot>\.?)(?P<plain>{_PLAIN})|\[(?:(?P<index>[0-9]+)|(?P<quoted>"(?:[^"\\]|\\.)*"))\]'
 
 
 class ArgumentIssue(msgspec.Struct, frozen=True):
@@ -58,14 +59,28 @@ def path_text(steps: Sequence[str | int]) -> str:
     for step in steps:
         if isinstance(step, int):
             text += f"[{step}]"
-        elif _PLAIN_KEY.fullmatch(step):
+        elif re.fullmatch(_PLAIN, step):
             text += f".{step}" if text else step
         else:
-            text += f"[{json.dumps(step, ensure_ascii=False)}]"
+            text += f"[{canonical_text(step, mode='exact')}]"
     return text
 
 
-@frozen(eq=False)
+def path_steps(text: str) -> tuple[str | int, ...] | None:
+    """The steps that `path_text` wrote; None for a path that it did not write."""
+    found: list[str | int] = []
+    rest = text
+    while rest:
+        step = re.match(_STEP, rest)
+        if step is None or (step["plain"] is not None and bool(step["dot"]) is not bool(found)):
+            return None
+        plain, index = step["plain"], step["index"]
+        found.append(plain or (int(index) if index else cast("str", parse_json(step["quoted"]))))
+        rest = rest[step.end() :]
+    return tuple(found)
+
+
+@frozen(eq=False, repr=False)
 class InputContract(ABC):
     """What arguments a tool takes: a closed JSON Schema and the validator that agrees with it.
 
@@ -75,6 +90,9 @@ class InputContract(ABC):
             not in the schema, and a model cannot supply it.
         context_type: `ToolContext` or `BlockingContext`, as that parameter is annotated.
     """
+
+    awaits: ClassVar[bool] = False
+    """Whether `validate` can't answer, and `validate_async` has to be awaited."""
 
     schema: Mapping[str, object]
     context_parameter: str | None = field(default=None, kw_only=True)
@@ -87,6 +105,14 @@ class InputContract(ABC):
         Raises:
             InvalidArguments: They do not fit; all that is wrong is listed.
         """
+
+    async def validate_async(self, arguments: Mapping[str, object]) -> object:
+        """The same for a contract that ``awaits``. Others answer at once. Cancelled: the caller's validator is.
+
+        Raises:
+            InvalidArguments: They do not fit; all that is wrong is listed.
+        """
+        return self.validate(arguments)
 
     @abstractmethod
     def named(self, validated: object) -> dict[str, object]:

@@ -46,7 +46,7 @@ DEFAULT_CODES: Final[Mapping[Category, str]] = {
 """The code of a `ToolFailure` that names only its category."""
 
 
-class CallDefect(msgspec.Struct, frozen=True):
+class CallDefect(msgspec.Struct, frozen=True, gc=False):
     """Why a model's tool call cannot be trusted to mean what it says. Such a call never runs.
 
     Args:
@@ -83,13 +83,13 @@ class ToolCall(msgspec.Struct, frozen=True):
             force_setattr(self, "id", f"call-{IDS.prefix}-{next(IDS.numbers)}")
 
 
-class TextContent(msgspec.Struct, frozen=True, tag="text"):
+class TextContent(msgspec.Struct, frozen=True, gc=False, tag="text"):
     """Words for the model."""
 
     text: str
 
 
-class JsonContent(msgspec.Struct, frozen=True, tag="json"):
+class JsonContent(msgspec.Struct, frozen=True, gc=False, tag="json"):
     """A structured value, as compact JSON text."""
 
     json: str
@@ -121,7 +121,7 @@ class LinkContent(msgspec.Struct, frozen=True, tag="link"):
 Content = TextContent | JsonContent | ImageContent | AudioContent | LinkContent
 
 
-class ToolError(msgspec.Struct, frozen=True):
+class ToolError(msgspec.Struct, frozen=True, gc=False):
     """Why a call did not succeed.
 
     Args:
@@ -139,7 +139,7 @@ class ToolError(msgspec.Struct, frozen=True):
     details: Mapping[str, object] | None = None
 
 
-class EffectRecord(msgspec.Struct, frozen=True):
+class EffectRecord(msgspec.Struct, frozen=True, gc=False):
     """One window in which a tool changed the world.
 
     Args:
@@ -179,6 +179,8 @@ class ToolResult(msgspec.Struct, Generic[R], frozen=True):
         chunks: What a stream had yielded when it failed; empty otherwise.
         attempts: How often the body was entered (0: it never ran).
         duration: Seconds from the start of the body to its outcome, 0 when it never ran.
+        input_digest: SHA-256 of the arguments as they were sent, if the tool declares ``digests``.
+        output_digest: SHA-256 of the value of a success, likewise.
     """
 
     execution_id: str
@@ -194,6 +196,8 @@ class ToolResult(msgspec.Struct, Generic[R], frozen=True):
     chunks: tuple[object, ...] = ()
     attempts: int = 0
     duration: float = 0.0
+    input_digest: str | None = None
+    output_digest: str | None = None
 
     def unwrap(self) -> R:
         """The value of a success.

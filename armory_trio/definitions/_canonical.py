@@ -13,9 +13,9 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from json.encoder import encode_basestring
+from functools import cache, partial
 from types import MappingProxyType
-from typing import Final, Literal, cast
+from typing import Final, Literal, cast, get_args
 
 import msgspec
 
@@ -43,7 +43,7 @@ JsonMode = Literal["interop", "exact"]
 
 _SAFE: Final = 2**53 - 1
 _LARGEST: Final = 10**DEFAULT_LIMITS.max_digits - 1
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = "[\ud800-\udfff]"
 
 _CONTAINERS: Final = frozenset((dict, list))
 _Entry = tuple[Step, object]
@@ -65,12 +65,13 @@ def canonical_text(value: object, *, mode: JsonMode) -> str:
         JsonError: *value* is not JSON, or the mode refuses it. It carries one of the codes of `JsonCode` and the path.
         ValueError: *mode* is neither word.
     """
-    if mode not in _RULES:
+    rules = _all_rules()
+    if mode not in _MODES:
         raise ValueError(f"mode must be 'interop' or 'exact', not {mode!r}")
-    text = _write(value, _RULES[mode])
-    if text.isascii() or not _SURROGATE.search(text):
+    text = _write(value, rules[mode])
+    if text.isascii() or not re.search(_SURROGATE, text):
         return text
-    return _write(value, _LOCATING) if mode == "interop" else _escape_surrogates(text)
+    return _write(value, rules["locating"]) if mode == "interop" else _escape_surrogates(text)
 
 
 def canonical_bytes(value: object, *, mode: JsonMode) -> bytes:
@@ -196,6 +197,7 @@ def _copy(
     seal_array: Callable[[list[object]], object],
     root: str,
 ) -> object:
+    scalars = _all_rules()["exact"].scalars
     done: list[object] = []
     trail = Trail()
     frames: list[tuple[Iterator[_Entry], dict[str, object] | list[object], Step]] = []
@@ -206,7 +208,7 @@ def _copy(
         while True:
             for step, item in entries:
                 plain = plain_value(item, strict=False)
-                write = _EXACT.scalars.get(type(plain))
+                write = scalars.get(type(plain))
                 if write is None:
                     members, copied = _begin(plain)
                     trail.enter(step, item)
@@ -293,17 +295,17 @@ def _exact_float(value: float) -> str:
     return f"{sign}0.{'0' * (int(exponent) - 1)}{digits.lstrip('-').replace('.', '')}"
 
 
-def _whole_text(value: str) -> str:
-    found = _SURROGATE.search(value)
+def _whole_text(value: str, quote: Callable[[str], str]) -> str:
+    found = re.search(_SURROGATE, value)
     if found is None:
-        return encode_basestring(value)
+        return quote(value)
     place = f"U+{ord(found.group()):04X} at position {found.start()}"
     raise Refusal("lone-surrogate", f"{place} is half a character, which no other reader takes; leave it out")
 
 
 def _escape_surrogates(text: str) -> str:
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", whole)
+    return re.sub(_SURROGATE, lambda found: f"\\u{ord(found.group()):04x}", whole)
 
 
 def _null_text(_value: object) -> str:
@@ -324,9 +326,18 @@ def _rules(
     return _Rules(cast("dict[type, Callable[[object], str]]", by_type), quote, strict)
 
 
-_EXACT: Final = _rules(quote=encode_basestring, integer=_exact_int, number=_exact_float, strict=False)
-_INTEROP: Final = _rules(quote=encode_basestring, integer=_interop_int, number=_interop_float, strict=True)
-_LOCATING: Final = _rules(quote=_whole_text, integer=_interop_int, number=_interop_float, strict=True)
-"""As interop, but it looks into each string, so it knows where the surrogate is."""
+@cache
+def _all_rules() -> Mapping[str, _Rules]:
+    """The rules of both modes; ``locating`` is as ``interop``, but looks into each string, so it knows where one is wrong."""
+    from json.encoder import encode_basestring as quote  # noqa: PLC0415  # only who writes JSON pays for it
 
-_RULES: Final[Mapping[str, _Rules]] = {"interop": _INTEROP, "exact": _EXACT}
+    return {
+        "exact": _rules(quote=quote, integer=_exact_int, number=_exact_float, strict=False),
+        "interop": _rules(quote=quote, integer=_interop_int, number=_interop_float, strict=True),
+        "locating": _rules(
+            quote=partial(_whole_text, quote=quote), integer=_interop_int, number=_interop_float, strict=True
+        ),
+    }
+
+
+_MODES: Final = get_args(JsonMode)

@@ -200,9 +200,7 @@ class ToolContext(_ContextBase):
         """Return once this execution was asked to stop. Cancelled: changes nothing."""
 
     @abstractmethod
-    async def call(
-        self, tool: str | ToolLike, arguments: Mapping[str, object] | None = None, /
-    ) -> ToolResult[object]:
+    async def call(self, tool: str | ToolLike, arguments: Mapping[str, object] | None = None, /) -> ToolResult[object]:
         """Run another tool as a child: same deadline, aborted with this one, never more authority.
 
         Args:

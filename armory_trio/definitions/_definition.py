@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Final, cast
 
 import attrs
@@ -14,11 +13,12 @@ from ._canonical import canonical_text, freeze_json, sha256_hex, thaw_json
 from ._checks import flag, instance, members, named, shown, text
 from ._effects import Classification, EffectDeclaration, Risk, Semantics, classify, effective_risk, risk_tags
 from ._identity import ToolId
+from ._value import Value
 
 SCHEMA_VERSION: Final = "2020-12"
 """The JSON Schema draft of every input schema, as manifests name it."""
 
-_TAG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_TAG: Final = "[a-z0-9]+(-[a-z0-9]+)*"
 _NO_ARGUMENTS: Final[Mapping[str, object]] = {"type": "object", "properties": {}, "additionalProperties": False}
 _NOTHING: Final[Mapping[str, object]] = {}
 
@@ -27,8 +27,8 @@ def _replacement(value: ToolId | str | None) -> ToolId | None:
     return ToolId.parse(value) if isinstance(value, str) else value
 
 
-@attrs.frozen
-class Lifecycle:
+@attrs.frozen(eq=False, repr=False)
+class Lifecycle(Value):
     """Whether a tool should still be used. A deprecated tool runs like any other; it is only chosen last.
 
     Args:
@@ -54,12 +54,16 @@ class Lifecycle:
     def wire(self) -> dict[str, object]:
         """The dict that stands in manifests: only what was said."""
         replaced_by = None if self.replaced_by is None else self.replaced_by.text
-        said = {"deprecated": self.deprecated or None, "message": self.message, "replacedBy": replaced_by}
+        said = {
+            "deprecated": None if self.deprecated is False else self.deprecated,
+            "message": self.message,
+            "replacedBy": replaced_by,
+        }
         return {key: value for key, value in said.items() if value is not None}
 
 
-@attrs.frozen
-class ToolDefinition:
+@attrs.frozen(eq=False, repr=False)
+class ToolDefinition(Value):
     """What a tool is, without the code that runs it. A value: two of the same content are equal.
 
     The JSON parts are kept as copies that can't be changed (mappings and tuples); `to_json` gives plain ones.
@@ -79,6 +83,7 @@ class ToolDefinition:
         lifecycle: Whether it should still be used.
         semantics: How it behaves under concurrency, cancellation and repetition.
         requires_approval: A person has to agree to each call.
+        output_schema: JSON Schema 2020-12 of what it promises to give; None if it promises nothing.
         classification: How all this counts; derived.
 
     Raises:
@@ -98,14 +103,16 @@ class ToolDefinition:
     lifecycle: Lifecycle = attrs.field(factory=Lifecycle, kw_only=True)
     semantics: Semantics = attrs.field(factory=Semantics, kw_only=True)
     requires_approval: bool = attrs.field(default=False, kw_only=True)
+    output_schema: Mapping[str, object] | None = attrs.field(default=None, kw_only=True)
     classification: Classification = attrs.field(init=False)
+    _digest: str | None = attrs.field(init=False, default=None, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(cast("object", self.id), ToolId):
             raise DefinitionError("tool", "id", f"must be a ToolId, not {shown(self.id)}")
         with named(f"tool {self.id.name!r}"):
             self._check_types()
-            metadata = _json_object("metadata", self.metadata)
+            output, metadata = self.output_schema, _json_object("metadata", self.metadata)
             risk = effective_risk(self.risk, metadata)
             tags = _tags(self.tags)
             classification = classify(self.effect, risk, tags)
@@ -114,6 +121,7 @@ class ToolDefinition:
             self._settle(
                 title=self.title.strip() or self.id.name,
                 input_schema=_json_object("input_schema", self.input_schema),
+                output_schema=output if output is None else _json_object("output_schema", output),
                 tags=tuple(dict.fromkeys((*tags, *risk_tags(risk, classification)))),
                 examples=tuple(_json(f"examples[{i}]", example) for i, example in enumerate(_list_of_examples(self))),
                 metadata=metadata,
@@ -146,18 +154,16 @@ class ToolDefinition:
         """Whether another tool of the same name comes before this one."""
         return bool(self.lifecycle.deprecated)
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """SHA-256 of the canonical text of `to_json`, as 64 hexadecimal digits.
 
         The text is that of RFC 8785. Where a definition holds a number or a string that it cannot say, such as a
         bound of 2**63 in a schema, the exact text is used.
         """
-        value = self.to_json()
-        try:
-            return sha256_hex(canonical_text(value, mode="interop"))
-        except JsonError:
-            return sha256_hex(canonical_text(value, mode="exact"))
+        if self._digest is None:
+            self._settle(_digest=_digest_of(self.to_json()))
+        return cast("str", self._digest)
 
     def to_json(self) -> dict[str, object]:
         """A JSON object that says all of it, the caller's to change. The classification is derived, so not in it."""
@@ -184,7 +190,30 @@ class ToolDefinition:
             "requiresApproval": self.requires_approval,
             "execution": self.semantics.wire(),
             "input": thaw_json(self.input_schema),
+            **({} if self.output_schema is None else {"output": thaw_json(self.output_schema)}),
         }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, object]) -> ToolDefinition:
+        """Read what `to_json` wrote, without loss: the definition is equal, and so is its digest.
+
+        Raises:
+            DefinitionError: Something is missing, unknown, of another type, or contradicts itself; the error names the
+                tool and the place.
+        """
+        from ._reading import parts_of  # noqa: PLC0415  # only who reads definitions pays for it
+
+        subject, parts = parts_of(document, SCHEMA_VERSION)
+        with named(subject):
+            lifecycle = Lifecycle(**cast("dict[str, str]", parts.pop("lifecycle")))
+            return cls(lifecycle=lifecycle, **parts)  # type: ignore[arg-type]  # it checks them
+
+
+def _digest_of(value: dict[str, object]) -> str:
+    try:
+        return sha256_hex(canonical_text(value, mode="interop"))
+    except JsonError:
+        return sha256_hex(canonical_text(value, mode="exact"))
 
 
 _PARTS: Final[Mapping[str, type]] = {
@@ -200,7 +229,7 @@ def _tags(value: object) -> tuple[str, ...]:
     for index, tag in enumerate(members("tool", "tags", value, "words, such as ('read-only',)")):
         text("tool", f"tags[{index}]", tag, blank=False)
         word = str(tag).strip()
-        if not _TAG.fullmatch(word):
+        if not re.fullmatch(_TAG, word):
             reason = f"{shown(word)} is not kebab-case: lower-case letters and digits, single hyphens between them"
             raise DefinitionError("tool", f"tags[{index}]", reason)
         found[word] = None

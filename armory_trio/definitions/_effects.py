@@ -15,6 +15,7 @@ import attrs
 
 from ..errors import DefinitionError
 from ._checks import flag, members, named, names, one_of, shown
+from ._value import Value
 
 EffectClass = Literal["read-only", "reversible", "external-write", "destructive", "privileged"]
 """Looks only; can be undone by a stated compensation; changes something outside this process; cannot be undone;
@@ -30,7 +31,7 @@ Idempotency = Literal["not-supported", "required", "provider-enforced"]
 RetryAfterStart = Literal["never", "requires-conformance"]
 
 _SUBJECT: Final = "effect"
-_TARGET_ID: Final = re.compile(r"[!-~]{1,255}")
+_TARGET_ID: Final = "[!-~]{1,255}"
 _TIERS: Final[tuple[Tier, ...]] = get_args(Tier)
 _TIER_OF: Final[Mapping[EffectClass, Tier]] = {
     "read-only": "read-only",
@@ -63,8 +64,8 @@ EffectMapping = TypedDict("EffectMapping", {"class": EffectClass, "targets": Seq
 """`EffectDeclaration` as a dict."""
 
 
-@attrs.frozen
-class EffectTarget:
+@attrs.frozen(eq=False, repr=False)
+class EffectTarget(Value):
     """Something that a tool changes or looks at.
 
     Args:
@@ -80,7 +81,7 @@ class EffectTarget:
 
     def __attrs_post_init__(self) -> None:
         one_of(_SUBJECT, "kind", self.kind, get_args(TargetKind))
-        if not isinstance(cast("object", self.id), str) or not _TARGET_ID.fullmatch(self.id):
+        if not isinstance(cast("object", self.id), str) or not re.fullmatch(_TARGET_ID, self.id):
             reason = f"must be 1 to 255 printable ASCII characters without spaces, not {shown(self.id)}"
             raise DefinitionError(_SUBJECT, "id", reason)
 
@@ -94,8 +95,8 @@ def _in_order(targets: Iterable[EffectTarget]) -> tuple[EffectTarget, ...]:
     return tuple(sorted(_targets(targets), key=lambda target: (target.kind, target.id)))
 
 
-@attrs.frozen
-class EffectDeclaration:
+@attrs.frozen(eq=False, repr=False)
+class EffectDeclaration(Value):
     """What a tool does, and to what.
 
     Args:
@@ -176,8 +177,8 @@ def _notes(value: object) -> tuple[str, ...]:
     return names("risk", "notes", value)
 
 
-@attrs.frozen
-class Risk:
+@attrs.frozen(eq=False, repr=False)
+class Risk(Value):
     """What a caller should beware of. None means that nothing was said about it.
 
     Args:
@@ -217,8 +218,8 @@ class Risk:
         return {key: value for key, value in said.items() if value is not None}
 
 
-@attrs.frozen
-class Semantics:
+@attrs.frozen(eq=False, repr=False)
+class Semantics(Value):
     """How a tool behaves under concurrency, cancellation and repetition, in the words of action documents.
 
     Args:
@@ -253,8 +254,8 @@ class Semantics:
         }
 
 
-@attrs.frozen
-class Classification:
+@attrs.frozen(eq=False, repr=False)
+class Classification(Value):
     """How a tool counts for gates, the ledger and the effect of a call.
 
     Args:

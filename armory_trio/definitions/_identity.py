@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Final
+from typing import Final, cast
 from urllib.parse import quote, unquote
 
 import attrs
 
 from ..errors import DefinitionError
-from ._checks import text
+from ._checks import shown, text
+from ._value import Value
 
 DEFAULT_NAMESPACE: Final = "default"
 _UNRESERVED: Final = "-_.!~*'()"
@@ -36,8 +36,8 @@ def _version(value: str | None) -> str | None:
     return None if value is None else _trimmed("version", value) or None
 
 
-@attrs.frozen
-class ToolId:
+@attrs.frozen(eq=False, repr=False)
+class ToolId(Value):
     """The identity of a tool, written ``namespace:name`` or ``namespace:name@version``.
 
     Each part is percent-encoded in the written form, so any text is a legal name. Surrounding white space is
@@ -51,15 +51,15 @@ class ToolId:
     namespace: str = attrs.field(default=DEFAULT_NAMESPACE, converter=_namespace)
     version: str | None = attrs.field(default=None, converter=_version)
 
+    text: str = attrs.field(init=False, eq=False, repr=False)
+    """The written form."""
+
     def __attrs_post_init__(self) -> None:
         if not self.name:
             raise DefinitionError("tool", "name", "is blank; give the tool a name")
-
-    @cached_property
-    def text(self) -> str:
-        """The written form."""
         written = f"{quote(self.namespace, safe=_UNRESERVED)}:{quote(self.name, safe=_UNRESERVED)}"
-        return written if self.version is None else f"{written}@{quote(self.version, safe=_UNRESERVED)}"
+        version = "" if self.version is None else f"@{quote(self.version, safe=_UNRESERVED)}"
+        object.__setattr__(self, "text", written + version)
 
     def __str__(self) -> str:
         return self.text
@@ -69,8 +69,10 @@ class ToolId:
         """Read the written form. Text without a colon is a name in the namespace ``default``.
 
         Raises:
-            DefinitionError: *text* is blank, or its name is.
+            DefinitionError: *text* is no text or blank, or its name is.
         """
+        if not isinstance(cast("object", text), str):
+            raise DefinitionError("tool", "id", f"must be text, not {shown(text)}")
         if not text.strip():
             raise DefinitionError("tool", "id", "is blank; write namespace:name or namespace:name@version")
         namespace, colon, rest = text.partition(":")

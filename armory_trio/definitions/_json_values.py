@@ -13,9 +13,23 @@ from numbers import Number
 from types import MappingProxyType
 from typing import Final, Literal, cast
 
-from ..errors import JsonError
+import msgspec
 
-__all__ = ("MAX_DEPTH", "JsonCode", "Refusal", "Step", "Trail", "plain_members", "plain_value", "sorted_keys")
+from ..errors import DefinitionError, JsonError
+from ._checks import shown
+
+__all__ = (
+    "DEFAULT_LIMITS",
+    "MAX_DEPTH",
+    "JsonCode",
+    "JsonLimits",
+    "Refusal",
+    "Step",
+    "Trail",
+    "plain_members",
+    "plain_value",
+    "sorted_keys",
+)
 
 JsonCode = Literal[
     # what only a text can do wrong
@@ -50,6 +64,33 @@ JsonCode = Literal[
 
 MAX_DEPTH: Final = 256
 """How deep a value may nest: twice what `parse_json` reads by default, so that a document may wrap what was read."""
+
+
+class JsonLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How much JSON is too much.
+
+    Args:
+        max_bytes: Size of the text in UTF-8. The default is about twice what a model can write in one answer. The
+            time of a refusal grows with it: a text that goes wrong at its very end is read twice, once in Python.
+        max_depth: How many arrays and objects may be open at once. 128 is what a reader that recurses can take.
+        max_digits: Digits of an integer. Reading digits takes quadratic time; the default is where Python stops too.
+
+    Raises:
+        DefinitionError: A limit is not a whole number of at least 1.
+    """
+
+    max_bytes: int = 1024 * 1024
+    max_depth: int = 128
+    max_digits: int = 4300
+
+    def __post_init__(self) -> None:
+        for name in ("max_bytes", "max_depth", "max_digits"):
+            number: object = getattr(self, name)
+            if type(number) is not int or number < 1:
+                raise DefinitionError("JsonLimits", name, f"expected a whole number of at least 1, not {shown(number)}")
+
+
+DEFAULT_LIMITS: Final = JsonLimits()
 
 Step = str | int | None
 """A key or an index on the way to a place; None at the root."""

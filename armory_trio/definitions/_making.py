@@ -3,28 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar, Unpack, cast, final, overload
+from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar, Unpack, final, overload
 
-from ..errors import DefinitionError
-from ._arguments import InputContract
-from ._checks import flag, named, text
+from ._building import NOTHING, build
 from ._context import BlockingContext, ToolContext
-from ._definition import ToolDefinition
-from ._docstring import read_docstring
-from ._effects import parse_effect
-from ._functions import awaiting, docstring_of, kind_of, name_of, positional_names, require_callable, surrounding_names
-from ._identity import ToolId
-from ._importable import require_importable
-from ._options import Declarations, Kind, options_for, refuse_unknown
+from ._options import Declarations, refuse_unknown
 from ._tool import Tool
-from .contracts import (
-    PairValidator,
-    contract_from_pair,
-    contract_from_schema,
-    contract_from_signature,
-    contract_from_type,
-    find_context,
-)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,21 +16,6 @@ S = TypeVar("S")
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True)
-
-_NOTHING: Final = object()
-_DEFINED: Final = (
-    "description",
-    "title",
-    "tags",
-    "examples",
-    "metadata",
-    "risk",
-    "effect_windows",
-    "lifecycle",
-    "semantics",
-    "requires_approval",
-)
-"""Declarations that go into the definition as they are."""
 
 
 @final
@@ -95,7 +64,7 @@ class ToolDecorator:
 
     __slots__ = ("_declared", "_reducer")
 
-    def __init__(self, declared: Declarations | None = None, reducer: object = _NOTHING) -> None:
+    def __init__(self, declared: Declarations | None = None, reducer: object = NOTHING) -> None:
         self._declared: Declarations = declared or {}
         self._reducer = reducer
 
@@ -155,12 +124,12 @@ class ToolDecorator:
     @overload
     def __call__(self, /, **declared: Unpack[Declarations]) -> ToolDecorator: ...
     def __call__(
-        self, function: object = _NOTHING, /, *, reducer: object = _NOTHING, **declared: Unpack[Declarations]
+        self, function: object = NOTHING, /, *, reducer: object = NOTHING, **declared: Unpack[Declarations]
     ) -> object:
         together: Declarations = {**self._declared, **declared}
-        reduced = self._reducer if reducer is _NOTHING else reducer
-        if function is not _NOTHING:
-            return _build(function, together, reduced)
+        reduced = self._reducer if reducer is NOTHING else reducer
+        if function is not NOTHING:
+            return build(function, together, reduced)
         refuse_unknown("tool", declared)
         return ToolDecorator(together, reduced)
 
@@ -225,99 +194,21 @@ def define_tool(
     *, input: Mapping[str, object] | None = None, execute: Callable[..., R], **declared: Unpack[Declarations]
 ) -> Tool[..., R]: ...
 def define_tool(
-    *, input: object = None, execute: object, reducer: object = _NOTHING, **declared: Unpack[Declarations]
+    *, input: object = None, execute: object, reducer: object = NOTHING, **declared: Unpack[Declarations]
 ) -> object:
     """Make a tool of its parts.
 
     Args:
         input: What arguments it takes: a class with fields (msgspec, attrs, dataclass, TypedDict, pydantic), a JSON
-            Schema, or a pair ``{"schema": ..., "validate": ...}``. Left out, the signature of *execute* says it.
-        execute: The function. With an *input* its first parameter gets the instance (a dict, for a schema), and a
-            parameter annotated `ToolContext` the context; without, it is called as by `tool`.
+            Schema, a mapping of names to types, or ``{"schema": ..., "validate": ...}`` or ``{"schema": ...,
+            "parse": ...}`` with a function of your own, sync or async: the one decides about the arguments, the
+            other answers what *execute* gets. Left out, the signature of *execute* says it.
+        execute: The function, or a `lazy` one. With an *input* its first parameter gets the instance (a dict, for a
+            schema), and a parameter annotated `ToolContext` the context; without, it is called as by `tool`.
         reducer: Makes the value of a generator out of its chunks; without one the value is their list.
         declared: The declarations of `Declarations`.
 
     Raises:
         DefinitionError: A part is wrong; the error names the tool and the field.
     """
-    return _build(execute, declared, reducer, input)
-
-
-def _build(function: object, declared: Declarations, reducer: object, input_: object = None) -> Tool[..., object]:
-    require_callable("function", function)
-    subject, identity = _identity_of(function, declared)
-    refuse_unknown(subject, declared)
-    if isinstance(function, Tool):
-        raise DefinitionError(subject, "function", "is a tool already; make another one of its .function")
-    written = cast("Callable[..., object]", function)
-    kind = kind_of(written)
-    run = awaiting(written) if kind == "async" else written
-    with named(subject):
-        contract = _contract(subject, run, declared, input_)
-        context = _context_parameter(subject, run, kind)
-    options: Mapping[str, object] = {**declared} if reducer is _NOTHING else {**declared, "reducer": reducer}
-    how = options_for(subject, kind, options)
-    if how.process is not None:
-        require_importable(subject, written)
-    return Tool(
-        definition=_definition(subject, identity, written, contract, declared),
-        contract=contract,
-        function=written,
-        kind=kind,
-        options=how,
-        invoke=contract.caller(run, context),
-        wants_context=context is not None,
-        positional=None if input_ is not None else positional_names(run, contract.context_parameter),
-    )
-
-
-def _context_parameter(subject: str, run: Callable[..., object], kind: Kind) -> str | None:
-    found = find_context(run, subject=subject, localns=surrounding_names(run))
-    if found is None:
-        return None
-    name, context = found
-    if issubclass(context, BlockingContext) and kind in ("async", "async-generator"):
-        reason = "an async function awaits its context; annotate it ToolContext"
-        raise DefinitionError(subject, f"parameter {name!r}", reason)
-    return name
-
-
-def _contract(subject: str, run: Callable[..., object], declared: Declarations, input_: object) -> InputContract:
-    lenient = declared.get("lenient", False)
-    flag(subject, "lenient", lenient)
-    if input_ is None:
-        return contract_from_signature(run, subject=subject, localns=surrounding_names(run), lenient=lenient)
-    if not isinstance(input_, Mapping):
-        return contract_from_type(input_, subject=subject, localns=surrounding_names(input_), lenient=lenient)
-    given = cast("Mapping[str, object]", input_)
-    if "validate" not in given:
-        return contract_from_schema(given, subject=subject, lenient=lenient)
-    refuse_unknown(subject, given, ("schema", "validate"))
-    if lenient:
-        raise DefinitionError(subject, "lenient", "a validator of your own decides that itself")
-    schema, validate = cast("Mapping[str, object]", given.get("schema")), cast("PairValidator", given["validate"])
-    return contract_from_pair(schema, validate, subject=subject)
-
-
-def _identity_of(function: object, declared: Declarations) -> tuple[str, ToolId]:
-    """How errors call the tool, and its id."""
-    name = declared.get("name", name_of(function))
-    if name is None:
-        raise DefinitionError("tool", "name", "this function has no name of its own; give it one with name=")
-    text("tool", "name", name, blank=False)
-    subject = f"tool {name!r}"
-    for field in ("namespace", "version"):
-        text(subject, field, declared.get(field, ""))
-    return subject, ToolId(name, declared.get("namespace", ""), declared.get("version"))
-
-
-def _definition(
-    subject: str, identity: ToolId, function: object, contract: InputContract, declared: Declarations
-) -> ToolDefinition:
-    parts = {field: value for field, value in declared.items() if field in _DEFINED}
-    if "effect" in declared:
-        with named(subject, "effect."):
-            parts["effect"] = parse_effect(declared["effect"])
-    if "description" not in declared:
-        parts["description"] = read_docstring(docstring_of(function)).description
-    return ToolDefinition(identity, input_schema=contract.schema, **parts)  # type: ignore[arg-type]  # it checks them
+    return build(execute, declared, reducer, input)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
+from ._call import ToolError
 from ._context import ToolContext
 from ._definition import ToolDefinition
 from ._identity import ToolId
@@ -19,6 +20,8 @@ class WrappedTool(Protocol):
     def id(self) -> ToolId: ...
     @property
     def definition(self) -> ToolDefinition: ...
+    @property
+    def kind(self) -> Literal["async", "def", "async-generator", "generator"]: ...
 
 
 class MiddlewareCall(Protocol):
@@ -42,6 +45,15 @@ class MiddlewareCall(Protocol):
     @property
     def attempts(self) -> int:
         """How often the tool's function was entered so far."""
+        ...
+
+    @property
+    def nested(self) -> bool:
+        """Whether a running tool made this call, and waits for it."""
+        ...
+
+    def error_of(self, exc: BaseException, /) -> ToolError:
+        """What the caller would be told of *exc*, if it were what the call ends with."""
         ...
 
 
@@ -79,21 +91,26 @@ class ChunkStage(Protocol):
         ...
 
 
+@runtime_checkable
 class Chunks(Protocol):
     """The stream of a generator tool, before it begins. To let it run, a middleware answers it.
 
     A middleware that answers something else instead has prevented the tool from running.
     """
 
-    def map(self, function: Callable[[object], object]) -> Chunks:
+    def map(self, function: Callable[[object], object], /) -> Chunks:
         """Replace each chunk by what *function* answers for it."""
         ...
 
-    def through(self, stage: ChunkStage) -> Chunks:
-        """Send all chunks through *stage*."""
+    def through(self, make: Callable[[], ChunkStage], /, *, value: Callable[[object], object] | None = None) -> Chunks:
+        """Send all chunks through a stage, which *make* makes anew for each attempt; a class will do.
+
+        The value of the call is made of the chunks that come out of it; with *value* it is made as if the stage were
+        not there, and then becomes what *value* answers for it.
+        """
         ...
 
-    def around(self, run: Callable[[Callable[[], Awaitable[object]]], Awaitable[object]]) -> Chunks:
+    def around(self, run: Callable[[Callable[[], Awaitable[object]]], Awaitable[object]], /) -> Chunks:
         """Have *run* run the stream: it is given a function to await, and answers what that answers."""
         ...
 

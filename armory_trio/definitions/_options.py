@@ -1,17 +1,18 @@
 """How a tool is to be run, and the words in which a tool is declared."""
 
-from __future__ import annotations
+# Annotations are not postponed here: a TypedDict would compile each of them again when the package is imported.
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Final, Literal, TypedDict, get_args
+from typing import Final, Literal, TypedDict, cast, get_args
 
 import attrs
 
 from ..errors import DefinitionError
-from ._checks import count, instance, named, names, near, one_of, seconds, shown
+from ._checks import count, flag, instance, named, names, near, one_of, seconds, shown
 from ._definition import Lifecycle
 from ._effects import EffectSpec, Risk, Semantics
 from ._process import Process
+from ._value import Value
 
 Kind = Literal["async", "def", "async-generator", "generator"]
 Placement = Literal["task", "thread", "process"]
@@ -19,17 +20,29 @@ Names = Iterable[str] | Callable[[Mapping[str, object]], Iterable[str]]
 """Names, or a function that answers them for the validated arguments of one call."""
 
 Availability = Callable[[Mapping[str, object]], bool | Awaitable[bool]]
+Side = Literal["input", "output"]
+
+
+class Digests(TypedDict, total=False):
+    """Of what the results of a tool carry digests. A side that is not said is on."""
+
+    input: bool
+    output: bool
+
+
 Reducer = Callable[[list[object]], object]
 """Makes the value of a generator tool out of its chunks."""
 
 _SUBJECT: Final = "tool"
+_SIDES: Final[tuple[Side, ...]] = ("input", "output")
 
 
 class Declarations(TypedDict, total=False):
     """What may be declared with a tool, beside the ``reducer`` of a generator.
 
-    The first group is `ToolDefinition`, the second `ToolOptions`; ``lenient=True`` takes numbers, booleans and
-    containers also as strings.
+    The first group is `ToolDefinition`, the second `ToolOptions`. ``metadata`` may be a function that answers it.
+    ``lenient=True`` takes numbers, booleans and containers also as strings. ``output`` is what the tool promises to
+    give: a type, a JSON Schema, or the word ``"annotation"`` for what its return annotation says.
     """
 
     name: str
@@ -39,7 +52,7 @@ class Declarations(TypedDict, total=False):
     description: str
     tags: Iterable[str]
     examples: Iterable[object]
-    metadata: Mapping[str, object]
+    metadata: Mapping[str, object] | Callable[[], Mapping[str, object]]
     risk: Risk
     effect: EffectSpec
     effect_windows: bool
@@ -47,6 +60,7 @@ class Declarations(TypedDict, total=False):
     semantics: Semantics
     requires_approval: bool
     lenient: bool
+    output: object
 
     timeout: float | None
     idle_timeout: float | None
@@ -58,6 +72,7 @@ class Declarations(TypedDict, total=False):
     writes: Names
     placement: Placement | Process
     availability: Availability
+    digests: bool | Digests
     buffer: int
 
 
@@ -87,12 +102,26 @@ def _writes(value: Names) -> tuple[str, ...] | Callable[[Mapping[str, object]], 
     return value if callable(value) else names(_SUBJECT, "writes", value)
 
 
+def _digests(value: object) -> frozenset[Side]:
+    if isinstance(value, frozenset):
+        return cast("frozenset[Side]", value)
+    if value is None or isinstance(value, bool):
+        return frozenset(_SIDES) if value else frozenset()
+    if not isinstance(value, Mapping):
+        raise DefinitionError(_SUBJECT, "digests", f"must be True, False or {{'input', 'output'}}, not {shown(value)}")
+    said = cast("Mapping[object, object]", value)
+    for side, answer in said.items():
+        one_of(_SUBJECT, "digests", side, _SIDES)
+        flag(_SUBJECT, f"digests.{side}", answer)
+    return frozenset(side for side in _SIDES if said.get(side, True))
+
+
 def _groups(value: object) -> tuple[str, ...]:
     return names(_SUBJECT, "groups", value)
 
 
-@attrs.frozen(kw_only=True)
-class ToolOptions:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class ToolOptions(Value):
     """How a tool is to be run. Times are seconds.
 
     Args:
@@ -109,6 +138,7 @@ class ToolOptions:
             process.
         process: What else was declared of its worker process; None when it runs in none.
         availability: Says from the toolbox's context whether it can be used here. One that raises says no.
+        digests: Of what its results carry digests: ``input`` (the arguments as they were sent), ``output`` (the value).
         reducer: Makes the value of a generator tool out of its chunks; without one the value is their list.
         buffer: How many chunks a generator tool may be ahead of its reader.
 
@@ -129,6 +159,7 @@ class ToolOptions:
     placement: Placement = "task"
     process: Process | None = None
     availability: Availability | None = None
+    digests: frozenset[Side] = attrs.field(default=frozenset[Side](), converter=_digests)
     reducer: Reducer | None = None
     buffer: int = 64
 

@@ -12,6 +12,7 @@ import msgspec
 
 from ..errors import DefinitionError
 from ._checks import count, flag, shown
+from ._value import Value
 
 MAX_FRAME: Final = 64 * 2**20
 """Bytes that one message may have unless a tool says otherwise: what a host can hold once for each of its cores."""
@@ -26,8 +27,8 @@ def _frozen(values: object) -> Mapping[str, object]:
     return MappingProxyType(dict(cast("Mapping[str, object]", values)))
 
 
-@attrs.frozen(kw_only=True)
-class Process:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Process(Value):
     """Run a ``def`` tool in a worker process, which can be killed with everything that it started.
 
     ``placement="process"`` is ``placement=Process()``.

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Generic, ParamSpec, TypeGuard, TypeVar, cast
+from typing import Generic, NoReturn, ParamSpec, TypeGuard, TypeVar, cast
 
 import attrs
 
+from ..errors import DefinitionError
 from ._arguments import InputContract, Invoker
 from ._call import ToolResult
+from ._checks import shown
 from ._definition import ToolDefinition
 from ._functions import origin_of
 from ._identity import ToolId
 from ._middleware import BindsToTools, Middleware
 from ._options import Kind, ToolOptions
+from ._outputs import OutputContract
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -39,6 +42,7 @@ class Tool(Generic[P, R_co]):
         check_output: Answers the value that the function returned, or raises `OutputInvalid`; None if nothing is
             promised.
         load: Has to be awaited before the function can be called; None if it is there.
+        output_contract: What it promises to give, if it promises anything; ``check_output`` is its ``validate``.
         middleware: What stands around it, outermost first; None until it enters a toolbox that has some.
     """
 
@@ -52,6 +56,7 @@ class Tool(Generic[P, R_co]):
     check_output: Callable[[object], object] | None = None
     load: Callable[[], Awaitable[object]] | None = None
     middleware: tuple[Middleware, ...] | None = None
+    output_contract: OutputContract | None = None
     name: str = attrs.field(init=False)
     id: ToolId = attrs.field(init=False)
     _positional: tuple[str, ...] | None = attrs.field(default=None, alias="positional")
@@ -63,6 +68,18 @@ class Tool(Generic[P, R_co]):
 
     def __repr__(self) -> str:
         return f"<Tool {self.id} ({self.kind})>"
+
+    def __str__(self) -> str:
+        return f"**{self.name}**: {self.description}"
+
+    def __copy__(self) -> Tool[P, R_co]:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Tool[P, R_co]:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} can't be pickled: send its id, and look it up in a toolbox there")
 
     @property
     def description(self) -> str:
@@ -92,11 +109,21 @@ class Tool(Generic[P, R_co]):
         """This tool with *middleware* around it, outermost first; itself if it has some already.
 
         Of a middleware that has a ``bind`` method it is asked what is to stand around this tool.
+
+        Raises:
+            DefinitionError: A ``bind`` answered something else than a function or None.
         """
         if self.middleware is not None or not middleware:
             return self
-        around = [each.bind(self) if isinstance(each, BindsToTools) else each for each in middleware]
+        around = [self._asked(each) if isinstance(each, BindsToTools) else each for each in middleware]
         return attrs.evolve(self, middleware=tuple(each for each in around if each is not None), bare=self)
+
+    def _asked(self, binding: BindsToTools) -> Middleware | None:
+        answer = cast("object", binding.bind(self))
+        if answer is not None and not callable(answer):
+            reason = f"bind of {shown(binding)} answered {shown(answer)}; it answers a middleware function, or None"
+            raise DefinitionError(f"tool {self.name!r}", "middleware", reason)
+        return cast("Middleware | None", answer)
 
     async def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Validate the arguments, run the function, and answer what it returns; for a generator, its chunks.

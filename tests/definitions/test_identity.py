@@ -57,6 +57,12 @@ def test_a_blank_name_is_refused(blank: str) -> None:
         ToolId.parse(blank)
 
 
+@requirement("definitions.identity.any-name")
+def test_what_is_no_text_is_no_id() -> None:
+    with pytest.raises(DefinitionError, match="tool: id: must be text, not 5"):
+        ToolId.parse(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # the point of the test
+
+
 def test_an_id_without_a_name_is_refused() -> None:
     with pytest.raises(DefinitionError, match="name: is blank"):
         ToolId.parse("team:@1.0.0")

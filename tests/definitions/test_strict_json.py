@@ -22,7 +22,7 @@ from armory_trio.definitions._canonical import (
     require_json,
     thaw_json,
 )
-from armory_trio.definitions._strict_json import CarefulReader
+from armory_trio.definitions._careful_json import CarefulReader
 from armory_trio.errors import DefinitionError, JsonError
 from tests.definitions._json import Path, any_text, json_values, refusal, refused, refused_text, same
 from tests.requirements import requirement

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
 
-def compile_schema(root: dict[str, object], subject: str, *, formats: bool) -> Validator:
+def compile_schema(root: dict[str, object], subject: str, *, formats: bool, field: str = "input schema") -> Validator:
     """The validator of *root*, which never looks anything up elsewhere.
 
     Raises:
@@ -24,10 +24,9 @@ def compile_schema(root: dict[str, object], subject: str, *, formats: bool) -> V
         return validator_for(root, validate_formats=formats, offline=True)
     except ValidationError as error:
         place = path_text(error.instance_path) or _reference_place(root, error.message)
-        field = f"input schema at {place}" if place else "input schema"
-        raise DefinitionError(subject, field, error.message) from error
+        raise DefinitionError(subject, f"{field} at {place}" if place else field, error.message) from error
     except ValueError as error:
-        raise DefinitionError(subject, "input schema", str(error)) from error
+        raise DefinitionError(subject, field, str(error)) from error
 
 
 def _reference_place(root: object, message: str) -> str:

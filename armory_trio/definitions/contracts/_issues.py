@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
-import msgspec
-
 from ...errors import JsonError
 from .._arguments import ArgumentIssue, path_text
+from .._canonical import canonical_text
 from .._checks import near
 from ._fitting import Schema, at, json_type, target
 
@@ -118,7 +117,7 @@ def _from_union(root: Schema, error: SchemaError) -> list[ArgumentIssue]:
         wanted = _or(list(dict.fromkeys(_choices(branch[0].kind) for branch in marks)))
         place = tuple(marks[0][0].instance_path)
         return [_issue(place, "choice", f"expected {wanted}, got {_brief(marks[0][0].instance)}")]
-    shapes = [_described(root, branch) for branch in _branches(root, error)]
+    shapes = [described(root, branch) for branch in _branches(root, error)]
     wanted = _or(list(dict.fromkeys(shapes))) if shapes else "one of the alternatives"
     return [_issue(path, "type", f"expected {wanted}, got {json_type(error.instance)}")]
 
@@ -142,7 +141,7 @@ def _branches(root: Schema, error: SchemaError) -> Sequence[object]:
     return ()
 
 
-def _described(root: Schema, schema: object) -> str:
+def described(root: Schema, schema: object) -> str:
     """A schema in a word or two: ``array of string``, ``Point``, ``"a" or "b"``."""
     if not isinstance(schema, Mapping):
         return "value"
@@ -159,7 +158,7 @@ def _described(root: Schema, schema: object) -> str:
         return _alternatives(cast("Sequence[object]", choices))
     word = _or(cast("Sequence[str]", types)) if isinstance(types, list | tuple) else str(types)
     if word == "array" and isinstance(known.get("items"), Mapping):
-        return f"array of {_described(root, known['items'])}"
+        return f"array of {described(root, known['items'])}"
     return f"{word} ({known['format']})" if "format" in known else word
 
 
@@ -171,7 +170,7 @@ def _choices(kind: object) -> str:
 
 def _alternatives(values: Sequence[object]) -> str:
     """A few of *values*, and how many more there are."""
-    words = [_cut(msgspec.json.encode(value).decode()) for value in values[:_SHOWN_CHOICES]]
+    words = [_cut(canonical_text(value, mode="exact")) for value in values[:_SHOWN_CHOICES]]
     more = len(values) - len(words)
     return _or([*words, f"one of {more} more"] if more else words) or "nothing, since no value is allowed"
 

@@ -1,10 +1,9 @@
-"""Contracts from a JSON Schema, and from a caller's own pair of schema and validator."""
+"""Contracts from a JSON Schema."""
 
 from __future__ import annotations
 
 import copy
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
@@ -25,28 +24,12 @@ _COMBINING: Final = ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "de
 _DOCUMENT: Final = ("$schema", "$id", "$anchor", "$defs", "definitions")
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
-PairValidator = Callable[[Mapping[str, object]], object]
-"""Answers ``{"valid": True}``, ``{"valid": False, "issues": [{"path": ..., "code": ...}]}``, True or False."""
-
 
 def contract_from_schema(
     schema: Mapping[str, object] | None, *, subject: str = "input", lenient: bool = False
 ) -> InputContract:
-    """A contract that is a JSON Schema, of the draft that its ``$schema`` names and else 2020-12.
-
-    None and ``{}`` mean no arguments. A root that says nothing about additional members is closed, also over ``$ref``
-    and alternatives; objects inside are as open as they say. The standard formats are checked. Missing arguments are
-    filled in from the defaults of the root's properties, where these are legal. Validated arguments are a dict.
-
-    Args:
-        schema: The schema of an object. It is copied.
-        subject: What is being defined, for errors: ``tool 'add'``.
-        lenient: Take numbers, booleans and containers also as strings.
-
-    Raises:
-        DefinitionError: It is no legal schema, not about an object, or refers to another document.
-    """
-    root = _copied(schema if schema is not None else {}, subject)
+    """See `contracts.contract_from_schema`."""
+    root = copied_schema(schema if schema is not None else {}, subject)
     _require_object(root, subject)
     _close(root, subject)
     validator = compile_schema(root, subject, formats=True)
@@ -54,13 +37,18 @@ def contract_from_schema(
     return SchemaContract(frozen_schema, validator, _legal_defaults(root, subject), lenient)
 
 
-def _copied(schema: object, subject: str) -> dict[str, object]:
+def copied_schema(schema: object, subject: str, field: str = "input schema") -> dict[str, object]:
+    """A copy of *schema*, the caller's to change.
+
+    Raises:
+        DefinitionError: It is no JSON object.
+    """
     try:
         copied = thaw_json(schema)
     except JsonError as error:
-        raise DefinitionError(subject, "input schema", str(error)) from error
+        raise DefinitionError(subject, field, str(error)) from error
     if not isinstance(copied, dict):
-        raise DefinitionError(subject, "input schema", f"must be an object of keywords, not {type(schema).__name__}")
+        raise DefinitionError(subject, field, f"must be an object of keywords, not {type(schema).__name__}")
     return cast("dict[str, object]", copied)
 
 
@@ -200,80 +188,3 @@ class SchemaContract(InputContract):
 
 
 _HALF: Final = ArgumentIssue("", "not-json", "the arguments: half a character (a lone surrogate) stands in a text")
-
-
-# ── the pair ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def contract_from_pair(
-    schema: Mapping[str, object], validate: PairValidator, *, subject: str = "input"
-) -> InputContract:
-    """A contract that is the caller's own: *schema* is shown as it is, *validate* decides.
-
-    Nobody checks that the two agree. *validate* gets a frozen copy of the arguments, so that it can't change what will
-    run; the same copy is the function's argument. What it raises passes through.
-
-    Args:
-        schema: The schema of an object. It is copied and frozen.
-        validate: See `PairValidator`; called without a receiver, and never awaited.
-        subject: What is being defined, for errors: ``tool 'add'``.
-
-    Raises:
-        DefinitionError: *schema* is no JSON object, or *validate* is no plain function.
-    """
-    copied = _copied(schema, subject)
-    if not callable(validate):
-        raise DefinitionError(subject, "input.validate", f"must be a function, not {type(validate).__name__}")
-    if inspect.iscoroutinefunction(validate):
-        raise DefinitionError(
-            subject, "input.validate", "must be a plain function: arguments are checked without waiting"
-        )
-    return PairContract(cast("Mapping[str, object]", freeze_json(copied)), validate)
-
-
-@frozen(eq=False)
-class PairContract(InputContract):
-    """A schema to show and a function that decides; validated arguments are deeply frozen."""
-
-    _decide: PairValidator
-
-    def validate(self, arguments: Mapping[str, object]) -> object:
-        try:
-            detached = freeze_json(arguments)
-        except JsonError as fault:
-            raise InvalidArguments([not_json(fault)]) from None
-        if not isinstance(detached, Mapping):
-            raise InvalidArguments([not_an_object(detached)])
-        answer = self._decide(cast("Mapping[str, object]", detached))
-        details = cast("Mapping[str, object]", answer) if isinstance(answer, Mapping) else {"valid": answer}
-        if details.get("valid") is True:
-            return cast("object", detached)
-        raise InvalidArguments(_pair_issues(details))
-
-    def named(self, validated: object) -> dict[str, object]:
-        return dict(cast("Mapping[str, object]", validated))
-
-    def dump(self, validated: object) -> dict[str, object]:
-        return cast("dict[str, object]", thaw_json(validated))
-
-    def caller(self, function: Callable[..., object], context_parameter: str | None = None) -> Invoker:
-        return single_caller(function, context_parameter or self.context_parameter)
-
-
-def _pair_issues(answer: Mapping[str, object]) -> list[ArgumentIssue]:
-    verdict, found = answer.get("valid"), answer.get("issues")
-    if inspect.iscoroutine(verdict):
-        verdict.close()
-    if verdict is not False:
-        wanted = "must answer True, False or a mapping whose 'valid' is one of these"
-        return [ArgumentIssue("", "invalid", f"the arguments were refused: their validator {wanted}")]
-    given = cast("Sequence[object]", found) if isinstance(found, list | tuple) else ()
-    issues = [_pair_issue(cast("Mapping[str, object]", issue)) for issue in given if isinstance(issue, Mapping)]
-    return issues or [ArgumentIssue("", "invalid", "the arguments were refused")]
-
-
-def _pair_issue(issue: Mapping[str, object]) -> ArgumentIssue:
-    path, code = str(issue.get("path", "")), str(issue.get("code", "invalid"))
-    words = issue.get("message", issue.get("safeMessage", issue.get("safe_message")))
-    place = f"`{path}`" if path else "the arguments"
-    return ArgumentIssue(path, code, str(words) if words is not None else f"{place}: {code}")

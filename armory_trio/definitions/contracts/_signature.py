@@ -73,21 +73,7 @@ def contract_from_signature(
     localns: Mapping[str, object] | None = None,
     lenient: bool = False,
 ) -> InputContract:
-    """A contract with one argument for each parameter of *function*.
-
-    A parameter annotated `ToolContext` or `BlockingContext` is hidden: it is the contract's ``context_parameter``.
-    Parameters that a ``functools.partial`` has bound are hidden, too. One without an annotation takes any JSON value.
-
-    Args:
-        function: A function, method, partial or callable object.
-        subject: What is being defined, for errors: ``tool 'add'``.
-        descriptions: The text for each parameter; by default from the docstring. An annotation's own text wins.
-        localns: What annotations may name beside the function's globals and closure: the locals where it is defined.
-        lenient: Take numbers, booleans and containers also as strings.
-
-    Raises:
-        DefinitionError: A parameter is variadic, or its type can't be resolved or said in JSON.
-    """
+    """See `contracts.contract_from_signature`."""
     subject = subject or f"tool {getattr(function, '__name__', type(function).__name__)!r}"
     signature = Signature(subject, function, localns or {})
     parameters = signature.parameters()

@@ -164,27 +164,14 @@ def contract_from_type(
     localns: Mapping[str, object] | None = None,
     lenient: bool = False,
 ) -> InputContract:
-    """A contract whose arguments, as a whole, are one instance of *kind*.
-
-    Args:
-        kind: A class with named fields (msgspec, attrs, dataclass, TypedDict, pydantic), or a union of such.
-        subject: What is being defined, for errors: ``tool 'add'``.
-        converter: A ``cattrs.Converter`` that builds the attrs class *kind* from what fits the annotations of its
-            fields. A field of a type that JSON does not know takes any value and is left to the converter's hooks;
-            the members are called as the attributes are.
-        localns: What its annotations may name beside the globals of its module, such as the locals of a function.
-        lenient: Take numbers, booleans and containers also as strings.
-
-    Raises:
-        DefinitionError: It is no such type, or a field can't be said in JSON.
-    """
+    """See `contracts.contract_from_type`."""
     if converter is not None and not (isinstance(kind, type) and attrs.has(kind)):
         raise DefinitionError(subject, "converter", "builds attrs classes only; leave it out for other types")
     translator = Translator(subject, object_shape, localns or {}, hooked=converter is not None)
     shape = translator.translate(kind, "input")
     if not is_object(translator, shape.schema):
         raise DefinitionError(subject, "input", "arguments are an object with named members; give a class with fields")
-    schema = frozen_schema(_root_schema(translator, shape), subject)
+    schema = frozen_schema(root_schema(translator, shape), subject)
     kinds = _kinds(shape)
     if converter is None:
         return TypeContract(schema, shape.type, translator.needs_hook, kinds, lenient, translator.plain_dump)
@@ -211,7 +198,7 @@ def is_object(translator: Translator, schema: Mapping[str, object]) -> bool:
     return schema.get("type") == "object" and "properties" in schema
 
 
-def _root_schema(translator: Translator, shape: Shape) -> dict[str, object]:
+def root_schema(translator: Translator, shape: Shape) -> dict[str, object]:
     """The schema of *shape* with its own properties at the root, where a model looks first."""
     definitions = dict(translator.definitions)
     schema = dict(shape.schema)
@@ -232,7 +219,7 @@ def with_definitions(schema: dict[str, object], definitions: Mapping[str, object
     return {**schema, "$defs": dict(definitions)} if definitions else schema
 
 
-def frozen_schema(schema: dict[str, object], subject: str) -> Mapping[str, object]:
+def frozen_schema(schema: dict[str, object], subject: str, field: str = "input schema") -> Mapping[str, object]:
     """*schema* as a contract keeps it.
 
     Raises:
@@ -241,7 +228,7 @@ def frozen_schema(schema: dict[str, object], subject: str) -> Mapping[str, objec
     try:
         return cast("Mapping[str, object]", freeze_json(schema))
     except JsonError as error:
-        raise DefinitionError(subject, f"input schema at {path_text(error.path)}", error.detail) from error
+        raise DefinitionError(subject, f"{field} at {path_text(error.path)}", error.detail) from error
 
 
 def _refers(value: object, reference: str) -> bool:

@@ -1,0 +1,79 @@
+"""A definition that came from elsewhere, joined with what validates its arguments and what runs it."""
+
+# Annotations are not postponed here: a TypedDict would compile each of them again when the package is imported.
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypedDict, Unpack, cast
+
+from ..errors import DefinitionError
+from ._arguments import InputContract
+from ._building import assemble
+from ._checks import shown
+from ._definition import ToolDefinition
+from ._options import Availability, Digests, Names, Placement, refuse_unknown
+from ._process import Process
+from ._tool import Tool
+from .contracts import PairValidator, contract_from_pair, contract_from_schema, output_contract
+
+
+class ExecutionDeclarations(TypedDict, total=False):
+    """What may be declared beside a definition: how the tool is run. See `ToolOptions`."""
+
+    timeout: float | None
+    idle_timeout: float | None
+    grace: float
+    cleanup_timeout: float | None
+    concurrency: int | None
+    groups: Iterable[str]
+    reads: Names
+    writes: Names
+    placement: Placement | Process
+    availability: Availability
+    digests: bool | Digests
+    reducer: Callable[[list[object]], object]
+    buffer: int
+
+
+def create_executable_tool(
+    definition: ToolDefinition,
+    validator: InputContract | PairValidator | None,
+    executor: Callable[..., object],
+    **declared: Unpack[ExecutionDeclarations],
+) -> Tool[..., object]:
+    """Join a definition with what validates its arguments and what runs it.
+
+    The definition stays exactly as it is, its digest too. The executor's first parameter gets the validated arguments,
+    and a parameter annotated `ToolContext` the context. The tool is known by its identity: what looks like it, or was
+    made of an equal definition, is another tool.
+
+    Args:
+        definition: The portable part, such as one read with ``ToolDefinition.from_json``.
+        validator: None checks the arguments with the definition's own schema, and hands over a dict. A function
+            decides itself, as in ``{"schema": ..., "validate": ...}``, and may be async. Or any input contract over
+            the definition's schema.
+        executor: The function, or a `lazy` one.
+        declared: How it is to be run; the declarations of `ToolOptions`.
+
+    Raises:
+        DefinitionError: A part is wrong, or the validator is for another schema.
+    """
+    if not isinstance(cast("object", definition), ToolDefinition):
+        raise DefinitionError("create_executable_tool", "definition", f"{shown(definition)} is no ToolDefinition")
+    subject = f"tool {definition.name!r}"
+    options = cast("Mapping[str, object]", declared)
+    refuse_unknown(subject, options, ExecutionDeclarations.__annotations__)
+    contract = _contract(subject, definition, validator)
+    output = definition.output_schema
+    promised = None if output is None else output_contract(output, subject=subject)
+    return assemble(subject, definition, contract, executor, options, promised=promised, single=True)
+
+
+def _contract(subject: str, definition: ToolDefinition, validator: object) -> InputContract:
+    if validator is None:
+        return contract_from_schema(definition.input_schema, subject=subject)
+    if not isinstance(validator, InputContract):
+        return contract_from_pair(definition.input_schema, cast("PairValidator", validator), subject=subject)
+    if validator.schema != definition.input_schema:
+        reason = "its schema is not the one of the definition, so a model would be told something else than is checked"
+        raise DefinitionError(subject, "validator", reason)
+    return validator
