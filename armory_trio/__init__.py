@@ -1,5 +1,6 @@
 """Supervised execution of the tool calls that language models make, on trio."""
 
+from .authority import LoopDetection as LoopDetection
 from .content import UnencodableResult as UnencodableResult
 from .content import encode_content as encode_content
 from .definitions import ArgumentIssue as ArgumentIssue
@@ -25,6 +26,7 @@ from .definitions import ElicitCancelled as ElicitCancelled
 from .definitions import ElicitDeclined as ElicitDeclined
 from .definitions import ElicitRequest as ElicitRequest
 from .definitions import ImageContent as ImageContent
+from .definitions import InputContract as InputContract
 from .definitions import InvalidArguments as InvalidArguments
 from .definitions import JsonContent as JsonContent
 from .definitions import Lifecycle as Lifecycle
@@ -32,6 +34,7 @@ from .definitions import LinkContent as LinkContent
 from .definitions import Middleware as Middleware
 from .definitions import MiddlewareCall as MiddlewareCall
 from .definitions import Outcome as Outcome
+from .definitions import OutputContract as OutputContract
 from .definitions import OutputInvalid as OutputInvalid
 from .definitions import Process as Process
 from .definitions import RequestContext as RequestContext
@@ -40,6 +43,7 @@ from .definitions import Risk as Risk
 from .definitions import Semantics as Semantics
 from .definitions import TextContent as TextContent
 from .definitions import Tool as Tool
+from .definitions import ToolBuilder as ToolBuilder
 from .definitions import ToolCall as ToolCall
 from .definitions import ToolContext as ToolContext
 from .definitions import ToolDefinition as ToolDefinition
@@ -49,9 +53,19 @@ from .definitions import ToolFailure as ToolFailure
 from .definitions import ToolId as ToolId
 from .definitions import ToolOptions as ToolOptions
 from .definitions import ToolResult as ToolResult
+from .definitions import call_from_json as call_from_json
+from .definitions import call_to_json as call_to_json
+from .definitions import create_executable_tool as create_executable_tool
 from .definitions import define_tool as define_tool
+from .definitions import input_digest as input_digest
 from .definitions import is_tool as is_tool
+from .definitions import lazy as lazy
+from .definitions import output_digest as output_digest
+from .definitions import repair_hints as repair_hints
+from .definitions import result_from_json as result_from_json
+from .definitions import result_to_json as result_to_json
 from .definitions import tool as tool
+from .definitions import with_context as with_context
 from .engine import Abort as Abort
 from .engine import AbortAnswer as AbortAnswer
 from .engine import AbortRequested as AbortRequested
@@ -74,6 +88,8 @@ from .engine import Happening as Happening
 from .engine import Lagged as Lagged
 from .engine import Limits as Limits
 from .engine import LogWritten as LogWritten
+from .engine import LoopWarned as LoopWarned
+from .engine import NameResolved as NameResolved
 from .engine import OfExecution as OfExecution
 from .engine import OutcomeDecided as OutcomeDecided
 from .engine import PrivilegedSnapshot as PrivilegedSnapshot
@@ -87,6 +103,7 @@ from .engine import Stream as Stream
 from .engine import StreamClosed as StreamClosed
 from .engine import StreamOpened as StreamOpened
 from .engine import Supervisor as Supervisor
+from .engine import ToolboxChanged as ToolboxChanged
 from .engine import Updates as Updates
 from .engine import current_supervisor as current_supervisor
 from .engine import open_supervisor as open_supervisor
@@ -97,14 +114,20 @@ from .errors import BudgetExceeded as BudgetExceeded
 from .errors import DefinitionError as DefinitionError
 from .errors import DuplicateToolError as DuplicateToolError
 from .errors import ElicitationUnavailable as ElicitationUnavailable
+from .errors import EmbeddingError as EmbeddingError
 from .errors import ExecutionAborted as ExecutionAborted
 from .errors import ExecutionOver as ExecutionOver
 from .errors import InternalError as InternalError
 from .errors import JsonError as JsonError
+from .errors import LoadFailed as LoadFailed
 from .errors import Overloaded as Overloaded
 from .errors import RepeatRefused as RepeatRefused
 from .errors import ShutdownFromInside as ShutdownFromInside
 from .errors import TransitionError as TransitionError
+from .toolbox import LiveToolbox as LiveToolbox
+from .toolbox import Resolution as Resolution
 from .toolbox import Toolbox as Toolbox
+from .toolbox import ToolboxChange as ToolboxChange
 from .toolbox import combine_toolboxes as combine_toolboxes
 from .toolbox import is_toolbox as is_toolbox
+from .toolbox import toolbox_from_manifest as toolbox_from_manifest

@@ -16,11 +16,14 @@ from ._events import ExecutionStarted as ExecutionStarted
 from ._events import Happening as Happening
 from ._events import Lagged as Lagged
 from ._events import LogWritten as LogWritten
+from ._events import LoopWarned as LoopWarned
+from ._events import NameResolved as NameResolved
 from ._events import OfExecution as OfExecution
 from ._events import OutcomeDecided as OutcomeDecided
 from ._events import ProgressReported as ProgressReported
 from ._events import StreamClosed as StreamClosed
 from ._events import StreamOpened as StreamOpened
+from ._events import ToolboxChanged as ToolboxChanged
 from ._handle import Execution as Execution
 from ._handle import PrivilegedSnapshot as PrivilegedSnapshot
 from ._handle import Stream as Stream

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Awaitable, Coroutine, Generator
 from contextlib import contextmanager
 from typing import Final, Literal
 
 from ._events import AbortRequested
 from ._execution import Core, Record
 from ._lifecycle import ABORT_REQUESTED, FINAL, QUEUED, Abort, AbortSource
+from ._roles import Sweep
 from ._settlement import abort_error, decide, end, leave_behind
 from ._timers import RELEASE_AFTER, Kind
 
@@ -39,10 +40,12 @@ def request_abort(record: Record, source: AbortSource, reason: str, *, code: str
         return "already-ended"
     if record.abort is not None:
         return "already-requested"
-    now = record.core.now()
+    core = record.core
+    sweep = core.hooks.sweep
+    now = core.now() if sweep is None else sweep.now
     record.abort = Abort(source, reason, now)
     record.abort_code = code
-    if record.core.feed.readers:
+    if core.feed.readers:
         record.tell(AbortRequested, source=source, reason=reason)
     if record.state == QUEUED:
         _abort_queued(record)
@@ -54,16 +57,17 @@ def request_abort(record: Record, source: AbortSource, reason: str, *, code: str
     plan = record.plan
     grace = plan.grace if plan is not None else 0.0
     if source == "deadline":
-        decide(record, abort_error(record))
+        decide(record, abort_error(record), now)
     if grace > 0:
-        record.core.timers.at(now + grace, record, "grace")
+        core.timers.at(now + grace, record, "grace")
         abort_children(record, _for_children(record.abort))
     else:
-        cut(record)
+        cut(record, now)
     return "requested"
 
 
 def _abort_queued(record: Record) -> None:
+    record.waits_for = record.waits_for if record.hook_scope is not None else None
     decide(record, abort_error(record))
     if record.hook_scope is not None:
         record.apply("abort-during-hook")
@@ -112,16 +116,17 @@ def all_at_once(core: Core) -> Generator[None]:
     So each of several that are stopped together is stopped for the reason that was given for it.
     """
     hooks = core.hooks
-    if hooks.tripped is not None:
+    if hooks.sweep is not None:
         yield
         return
-    tripped: list[Callable[[], None]] = []
-    hooks.tripped = tripped
+    hooks.sweep = sweep = Sweep(core.now())
     try:
         yield
     finally:
-        hooks.tripped = None
-        for trip in tripped:
+        hooks.sweep = None
+        if sweep.cut:
+            core.timers.look(core.now() + RELEASE_AFTER, sweep.cut)
+        for trip in sweep.tripped:
             trip()
 
 
@@ -129,14 +134,17 @@ def _for_children(abort: Abort) -> str:
     return f"its caller was asked to stop: {abort.reason}"
 
 
-def cut(record: Record) -> None:
+def cut(record: Record, now: float | None = None) -> None:
     """End the grace of an aborted execution: release its caller, cancel its body, and stop what it called since."""
     abort, plan = record.abort, record.plan
     if abort is None or record.cut or record.ended_at is not None:
         return
     record.cut = True
+    core = record.core
+    if now is None:
+        now = core.now()
     if record.verdict is None:
-        decide(record, abort_error(record))
+        decide(record, abort_error(record), now)
         if plan is not None and plan.grace > 0:
             record.publish()  # without grace this is still part of the abort, which was published just now
     if record.scope is not None and (plan is None or plan.interruptible):
@@ -144,8 +152,11 @@ def cut(record: Record) -> None:
     if record.questions:
         for question in record.questions:
             question.cancel("the tool that asks was stopped")
-    core = record.core
-    core.timers.look(core.now() + RELEASE_AFTER, record)
+    sweep = core.hooks.sweep
+    if sweep is None:
+        core.timers.look(now + RELEASE_AFTER, (record,))
+    else:
+        sweep.cut.append(record)
     if record.children:
         # After its own scope: a body that waits for a child is cancelled there, rather than woken by its result.
         abort_children(record, _for_children(abort))
@@ -197,7 +208,7 @@ def mark_overdue(record: Record) -> None:
     if record.state == ABORT_REQUESTED and record.cut:
         record.apply("overdue")
         plan = record.plan
-        allowed = plan.cleanup_timeout if plan is not None else None
+        allowed = plan.tool.options.cleanup_timeout if plan is not None else None
         if allowed is None:
             allowed = record.core.settings.cleanup_timeout
         record.core.timers.at(record.core.now() + allowed, record, "cleanup")

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Final, cast
 
+import msgspec
 import outcome
 import trio
 
 from ..definitions import ToolError
 from ._abort import abort_children, request_abort
-from ._admission import prepare
+from ._admission import VALIDATION, go_on_with, prepare
 from ._concurrency import is_cancelled, leaves
 from ._events import ExecutionStarted
 from ._execution import Core, Record
+from ._failures import StrayCancelled, description_of, error_of, without_wrapping
 from ._lifecycle import FINAL, QUEUED
 from ._onion import OnionBody
 from ._options import NO_OPTIONS, Options
 from ._plan import Plan
-from ._settlement import StrayCancelled, cancelled, decide, description_of, end, failed, finish, returned
+from ._settlement import cancelled, decide, end, failed, finish, refuse_with, returned
 from ._tool_context import Door, TaskContext
 from .placement import Placed, deliver_inline, place
 
@@ -58,7 +60,7 @@ class Actor:
             record.outside = outside if outside.core is not record.core else outside.outside
         CURRENT.set(record)
         try:
-            if record.hook is not None:
+            while record.hook is not None:
                 await _ask_hook(record, record.hook)
             if record.turn is not None and not record.claim_held and record.state == QUEUED:
                 await record.turn.wait()
@@ -105,21 +107,15 @@ class Actor:
             failure = exc
         except BaseException as exc:  # noqa: ASYNC103  # raises again what is not the tool's own
             failure = _own_failure(record, exc)
-        if placed is not None and not completed and failure is None:
-            # Our scope was cancelled; the execution is not over before a body that was left behind is.
+        if placed is not None and (record.cut or record.in_thread or (not completed and failure is None)):
+            # A scope round it was cancelled; the execution is not over before a body that was left behind is.
             ended = await placed.gone()
-            if isinstance(ended, outcome.Value):
-                completed, value = True, ended.value
-            elif ended is not None:
-                failure = ended.error
+            if not completed and failure is None and ended is not None:  # else its middleware had the last word
+                completed, value, failure = _read(ended)
         if record.children:
             abort_children(record, "its caller ended")
         if completed:
-            if plan.bare:
-                record.returned = True
-                returned(record, value, plan.check_output)
-            else:
-                returned(record, value)
+            _conclude(record, plan, value)
         elif failure is not None:
             failed(record, failure)
         else:
@@ -128,6 +124,18 @@ class Actor:
 
 _NOT_YET_A_VALUE: Final = frozenset[type]((AsyncGeneratorType, GeneratorType, CoroutineType))
 """What an async function may answer instead of a value, when it wraps another function."""
+
+
+def _read(ended: outcome.Maybe[object]) -> tuple[bool, object, BaseException | None]:
+    return (True, ended.value, None) if isinstance(ended, outcome.Value) else (False, None, ended.error)
+
+
+def _conclude(record: Record, plan: Plan, value: object) -> None:
+    if plan.bare:
+        record.returned = True
+        returned(record, value, plan.check_output)
+    else:
+        returned(record, value)
 
 
 def _start(record: Record, plan: Plan) -> None:
@@ -149,7 +157,7 @@ def _limit_time(record: Record, plan: Plan, options: Options, now: float) -> Non
     if timeout is not None:
         record.timeout_at = now + timeout
         timers.at(record.timeout_at, record, "timeout")
-    idle = plan.idle_timeout if options.idle_timeout is None else options.idle_timeout
+    idle = plan.tool.options.idle_timeout if options.idle_timeout is None else options.idle_timeout
     if idle is not None:
         record.idle_timeout = idle
         record.idle_at = now + idle
@@ -159,20 +167,35 @@ def _limit_time(record: Record, plan: Plan, options: Options, now: float) -> Non
 async def _ask_hook(record: Record, hook: Awaitable[object]) -> None:
     # The only code of the user's that may run for a queued call: aborted meanwhile, it is cancelled and waited for.
     record.hook = None
+    validates = record.waits_for == VALIDATION
     answer: object = False
+    failure: BaseException | None = None
     record.hook_scope = trio.CancelScope()
     try:
         with record.hook_scope:
             answer = await hook
     except BaseException as exc:  # noqa: ASYNC103  # raises again what is not the hook's own
         failure = _own_failure(record, exc)
-        _log.warning("the availability hook of %s raised, so it counts as unavailable: %r", record.name, failure)
     record.hook_scope = None
-    record.waits_for = None
     if record.verdict is not None:
+        record.waits_for = None
         end(record, "end", "none")
+    elif validates:
+        _validated(record, answer, failure)
     else:
+        record.waits_for = None
+        if failure is not None:
+            _log.warning("the availability hook of %s raised, so it counts as unavailable: %r", record.name, failure)
         prepare(record, available=answer is True)
+
+
+def _validated(record: Record, answer: object, failure: BaseException | None) -> None:
+    if failure is None:
+        go_on_with(record, cast("Mapping[str, object]", answer))
+    else:
+        error = error_of(without_wrapping(failure), record)
+        message = f"validating its arguments failed: {error.message}"
+        refuse_with(record, msgspec.structs.replace(error, message=message))
 
 
 def _own_failure(record: Record, exc: BaseException) -> BaseException:

@@ -4,55 +4,33 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from ..definitions import InvalidArguments, Tool
+import msgspec
+
+from ..definitions import InvalidArguments, Tool, ToolCall, admitted
 from ..definitions._plurals import counted
 from ..errors import BudgetExceeded, DefinitionError, Overloaded
+from ..toolbox import Unresolved
 from ._concurrency import Latch
+from ._events import LoopWarned, NameResolved
 from ._execution import Core, Record
+from ._failures import description_of
 from ._options import Budget
-from ._plan import GROUP, PROCESSES, THREADS, Plan, compile_plan, resources
-from ._settlement import description_of, refuse, refuse_arguments, wake
+from ._plan import GROUP, PROCESSES, THREADS, Plan, resources
+from ._plans import Plans
+from ._roles import Repeats
+from ._settlement import refuse, refuse_arguments, wake
 from .capacity import Claim, Granted, Refused, Waiting
 
 _OWNER: Final = "owner"
 _SUPERVISOR: Final = "supervisor"
+VALIDATION: Final = "validation"
+"""What a call waits for whose arguments are being validated."""
+
 _NOTHING: Final = frozenset[str]()
 _log: Final = logging.getLogger("armory_trio.engine")
-
-
-class Plans:
-    """The compiled tools of one toolbox, by the names that calls use."""
-
-    __slots__ = ("_by_tool", "_core", "by_name")
-
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self.by_name: dict[str, Plan] = {}
-        self._by_tool: dict[Tool[..., object], Plan] = {}
-
-    def find(self, name: str) -> Plan | None:
-        """The tool that a call means by *name*: an exact id or an exact name."""
-        plan = self.by_name.get(name)
-        if plan is None:
-            tool = self._core.toolbox.get(name)
-            if tool is None:
-                return None
-            plan = self.by_name[name] = self.of(tool)
-        return plan
-
-    def of(self, tool: Tool[..., object]) -> Plan:
-        """The plan of this very *tool*, whatever its name means in the toolbox."""
-        plan = self._by_tool.get(tool)
-        if plan is None:
-            plan = self._by_tool[tool] = compile_plan(
-                tool, default_timeout=self._core.toolbox.default_timeout, groups=self._core.settings.limits.groups
-            )
-            if plan.size is not None:
-                self._core.planner.set_limit(plan.own_limit, plan.size)
-        return plan
 
 
 def admit(record: Record, plans: Plans) -> None:
@@ -64,12 +42,13 @@ def admit(record: Record, plans: Plans) -> None:
     if call.defect is not None:
         refuse(record, "validation", call.defect.code, call.defect.message)
         return
-    plan = record.plan or plans.by_name.get(call.name) or plans.find(call.name)
+    plan = record.plan or plans.by_name.get(call.name) or _resolved(record, plans, call.name)
     if plan is None:
-        _not_found(record)
         return
     record.plan = plan
     record.name = plan.name
+    if plan.on_deprecated is not None:
+        _tell_of_deprecated(plan, plan.on_deprecated, call)
     if plan.availability is None:
         go_on(record, plan)
         return
@@ -101,15 +80,58 @@ def go_on(record: Record, plan: Plan, *, directly: bool = False) -> None:
     """
     call = record.call
     assert call is not None
+    core = record.core
+    first = record.waits_for != VALIDATION
+    if core.hooks.repeats is not None and first and not directly and _loops(record, plan, call, core.hooks.repeats):
+        return
+    if plan.awaits and first:
+        record.hook = admitted(plan.tool.contract, call.arguments)
+        record.waits_for = VALIDATION
+        return
     try:
         record.validated = plan.validate(call.arguments)
     except InvalidArguments as exc:
-        refuse_arguments(record, exc)
+        refuse_arguments(record, plan, exc)
         return
     if (plan.key_required or plan.approval_required) and not directly:
         _refuse_for_want_of_means(record, plan)
     elif plan.needs or plan.touches or record.core.wants_room or record.batch_id is not None:
         _ask_for_room(record, plan)
+
+
+def _loops(record: Record, plan: Plan, call: ToolCall, repeats: Repeats) -> bool:
+    """Whether *call* was refused because it repeats itself. What tools call is not judged: a model did not ask for it."""
+    if record.parent is not None:
+        return False
+    verdict = repeats.judge(record.id, plan.tool.definition, call, record.owner)
+    if verdict is None or verdict.level == "fine":
+        return False
+    if verdict.level == "block":
+        details: dict[str, object] = {"calls": verdict.calls, "pattern": verdict.pattern}
+        refuse(record, "conflict", "LOOP_BLOCKED", verdict.message, details)
+        return True
+    if record.core.feed.readers:
+        record.tell(LoopWarned, calls=verdict.calls, pattern=verdict.pattern, message=verdict.message)
+    return False
+
+
+def go_on_with(record: Record, arguments: Mapping[str, object]) -> None:
+    """Go on once an awaited validator has decided about the *arguments*, and said so in them."""
+    plan, call = record.plan, record.call
+    assert plan is not None
+    assert call is not None
+    record.call = msgspec.structs.replace(call, arguments=arguments)
+    go_on(record, plan)
+    record.waits_for = None
+
+
+def _tell_of_deprecated(plan: Plan, tell: Callable[[Tool[..., object], ToolCall], object], call: ToolCall) -> None:
+    try:
+        tell(plan.tool, call)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:  # noqa: ASYNC103  # code of the user's; nothing is awaited
+        _log.warning("on_deprecated raised for %s: %s", plan.name, description_of(exc))
 
 
 def _refuse_for_want_of_means(record: Record, plan: Plan) -> None:
@@ -140,11 +162,24 @@ def _within_budget(record: Record, budget: Budget) -> bool:
     return True
 
 
-def _not_found(record: Record) -> None:
-    near = record.core.toolbox.near(record.name)
-    hint = f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+def _resolved(record: Record, plans: Plans, name: str) -> Plan | None:
+    """The plan of the tool that *name* means. None if there is none: then the call was refused."""
+    found = plans.resolve(name)
+    if isinstance(found, Unresolved):
+        _not_found(record, found)
+        return None
+    record.name = found.tool.name
+    if found.tier != "exact" and record.core.feed.readers:
+        record.tell(NameResolved, requested=name, tier=found.tier)
+    return plans.of(found.tool)
+
+
+def _not_found(record: Record, found: Unresolved) -> None:
+    near, several = found.near, found.ambiguous
+    hint = f"; did you mean {' or '.join(repr(name) for name in near or several)}?" if near or several else ""
     message = f"there is no tool {record.name!r}{hint}"
-    refuse(record, "not_found", "NOT_FOUND", message, {"near": list(near)} if near else None)
+    details = {key: list(names) for key, names in (("near", near), ("ambiguous", several)) if names}
+    refuse(record, "not_found", "NOT_FOUND", message, {**details} or None)
 
 
 def _is_out_of_time(core: Core, budget: Budget) -> bool:
@@ -312,7 +347,7 @@ def _foreseen(record: Record, plans: Plans) -> Claim | None:
     call = record.call
     assert call is not None
     plan = None if call.defect is not None else plans.find(call.name)
-    if plan is None or plan.key_required or plan.approval_required:
+    if plan is None or plan.awaits or plan.key_required or plan.approval_required:
         return None
     if record.deadline is not None and record.deadline <= record.core.now():
         return None

@@ -50,10 +50,11 @@ class Batch:
             self._all_released.set()
         if self._trips and self._first is None and record.verdict is not None and record.verdict[0] == "error":
             self._first = record
-            if self._core.hooks.tripped is None:
+            sweep = self._core.hooks.sweep
+            if sweep is None:
                 self.trip()
             else:
-                self._core.hooks.tripped.append(self.trip)
+                sweep.tripped.append(self.trip)
 
     def trip(self) -> None:
         """A member has failed and the batch fails fast: ask the others to stop."""

@@ -10,7 +10,7 @@ from ..definitions import Tool, ToolCall, ToolResult
 from ..errors import AdmissionClosed, ExecutionOver
 from ._abort import on_due, request_abort
 from ._actor import Actor, engine_error, running_in
-from ._admission import Plans, admit, go_on, require_room
+from ._admission import admit, go_on, require_room
 from ._batch import Batch
 from ._concurrency import is_cancelled
 from ._events import ExecutionAdmitted
@@ -18,6 +18,7 @@ from ._execution import Core, Record
 from ._handle import CALLER_CANCELLED, Execution, latch_of_release, leave
 from ._lifecycle import AbortSource
 from ._options import NO_OPTIONS, Options
+from ._plans import Plans
 
 
 class Door:

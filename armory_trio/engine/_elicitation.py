@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeGuard
 
 import trio
@@ -78,7 +78,7 @@ def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:
 def stop_clocks(record: Record) -> None:
     """A person is thinking: ``timeout`` and ``idle_timeout`` of the execution and its callers stand still."""
     now = record.core.now()
-    for member in record.lineage():
+    for member in _lineage(record):
         if not member.paused:
             member.paused_at = now
         member.paused += 1
@@ -87,7 +87,7 @@ def stop_clocks(record: Record) -> None:
 def start_clocks(record: Record) -> None:
     """The work goes on: what the person took is added to every limit of work."""
     now = record.core.now()
-    for member in record.lineage():
+    for member in _lineage(record):
         member.paused -= 1
         if member.paused or member.over:
             continue
@@ -101,3 +101,12 @@ def start_clocks(record: Record) -> None:
             if member.idle_at != due:
                 member.idle_at = due
                 timers.at(due, member, "idle")
+
+
+def _lineage(record: Record) -> Iterator[Record]:
+    """*record* and those that called it, from the inside out."""
+    while True:
+        yield record
+        if record.parent is None:
+            return
+        record = record.parent

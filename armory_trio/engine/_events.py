@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 import msgspec
 
+from ..authority import LoopPattern
 from ..definitions import Category, Effect, LogLevel, Outcome
+from ..toolbox import NameTier
 from ._lifecycle import AbortSource, State
 
 
@@ -42,6 +44,27 @@ class ExecutionAdmitted(OfExecution, frozen=True, kw_only=True, tag=True):
 
     parent_id: str | None
     batch_id: str | None
+
+
+class NameResolved(OfExecution, frozen=True, kw_only=True, tag=True):
+    """A name that no tool has was taken for a misspelling of one: ``tool_name`` is that of the tool that was meant."""
+
+    requested: str
+    tier: NameTier
+
+
+class LoopWarned(OfExecution, frozen=True, kw_only=True, tag=True):
+    """A call repeats what came before it; from a further threshold on such calls are refused.
+
+    Args:
+        calls: Which call of its run it is.
+        pattern: ``repeat``, ``ping-pong`` or ``cycle``.
+        message: The same in words.
+    """
+
+    calls: int
+    pattern: LoopPattern | None
+    message: str
 
 
 class ExecutionRefused(OfExecution, frozen=True, kw_only=True, tag=True):
@@ -135,6 +158,22 @@ class ExecutionSettled(OfExecution, frozen=True, kw_only=True, tag=True):
     state: State
     outcome: Outcome
     effect: Effect
+
+
+class ToolboxChanged(Happening, frozen=True, kw_only=True, tag=True):
+    """The live toolbox of this supervisor was exchanged: calls that come from here on are resolved in the new one.
+
+    Args:
+        revision: The number of the new one.
+        added: Ids that are new.
+        removed: Ids that are gone.
+        changed: Ids that have another definition.
+    """
+
+    revision: int
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[str, ...]
 
 
 class AdmissionWasClosed(Happening, frozen=True, kw_only=True, tag=True):

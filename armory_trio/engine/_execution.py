@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 import msgspec
 import trio
@@ -16,13 +17,15 @@ from ._feed import EventFeed
 from ._lifecycle import FINAL, QUEUED, Abort, Cleanup, Lifecycle, Progress, Snapshot, strongest
 from ._options import Elicitor, Options, Settings
 from ._plan import Plan
-from ._roles import NOBODY, Feeder, Hooks, Keeper, Window
+from ._roles import NOBODY, Feeder, Hooks, Keeper, Repeats, Window
 from ._subscriptions import Publications
 from ._timers import Kind, Timers
 from .capacity import Claim, Planner
 
 Verdict = tuple[Outcome, Category | None, str | None]
 """What the caller is told, without its words: outcome, and category and code of an error."""
+
+_NOT_YET: Final = (None, None, None)
 
 
 class Core:
@@ -52,6 +55,8 @@ class Core:
         self.closed = False
         self.closed_because = ""
         self.hooks = Hooks()
+        if settings.loops is not None:
+            self.hooks.repeats = Repeats(settings.loops)
         self.workers: object = None  # the worker processes, made by the first body that runs in one
         self.fallen = False
         """Set when the whole supervisor falls: no further body may begin."""
@@ -218,27 +223,21 @@ class Record(Lifecycle):
         self.options = options
         self.admitted_at = self.last_activity = now
         self.abort_code = "CANCELLED"
-        self.cleanup, self.cleanup_detail, self.past_effect = "not-required", "", "none"
-        self.extra_needs = ()
-        self.collects, self.in_thread = True, False
+        self.cleanup, self.cleanup_detail, self.past_effect, self.paused_at = "not-required", "", "none", 0.0
+        self.collects, self.in_thread, self.extra_needs = True, False, ()
         self._streaming = self.counted = self.claim_held = self.in_order = self.returned = self.cut = False
         self.waits = self.attempts = self.chunks = self.paused = self.timers = self.published = 0
-        self.paused_at = 0.0
         self.plan = self.owner = self.request_context = self.parent = self.outside = self.started_by = None
         self.validated = self.batch_id = self.batch_index = self.claim = self.turn = None
         self.waits_for = self.hook = self.hook_scope = self.scope = self.failure_effect = self.final_effect = None
-        self.windows = self.children = self.open_waits = self.progress = self.collected = self.feeder = self.stages = (
+        self.windows = self.children = self.open_waits = self.progress = self.collected = self.feeder = None
+        self.stages = self.elicit = self.questions = self.abort = self.abort_latch = self.started_at = self.ended_at = (
             None
         )
-        self.elicit = self.questions = self.abort = self.abort_latch = self.started_at = self.ended_at = None
         self.settled_at = self.deadline = self.timeout_at = self.idle_timeout = self.idle_at = None
         self.released = self.settled = self.result = self.verdict = self.on_released = self.keeper = self.late = (
             self.shot
         ) = None
-
-    def announce(self) -> None:
-        """Write down that something was published."""
-        self.core.log.publish(self)
 
     @property
     def over(self) -> bool:
@@ -251,16 +250,12 @@ class Record(Lifecycle):
         return self.in_thread and self.ended_at is None and self.state in FINAL
 
     @property
-    def decided(self) -> bool:
-        """Whether the caller has been told, or will be with the next turn of the scheduler."""
-        return self.verdict is not None
-
-    @property
     def effect(self) -> Effect:
         """What the world may have seen, as far as is known now: the strongest of its own and its children's."""
         if self.final_effect is not None:
             return self.final_effect
-        found = self.own_effect()
+        plan = self.plan
+        found: Effect = "none" if not self.attempts or plan is None or plan.read_only else self.own_effect()
         if self.past_effect != "none":
             found = strongest(found, self.past_effect)
         if self.children and found != "unknown":
@@ -326,13 +321,6 @@ class Record(Lifecycle):
         else:
             self.keeper = NOBODY
 
-    def lineage(self) -> list[Record]:
-        """This execution and those that called it, from the inside out."""
-        found: list[Record] = [self]
-        while (parent := found[-1].parent) is not None:
-            found.append(parent)
-        return found
-
     def tell(self, kind: type[Happening], **facts: object) -> None:
         """Send an event of this execution. Only called while somebody reads."""
         feed = self.core.feed
@@ -363,27 +351,38 @@ class Record(Lifecycle):
 
     def snapshot(self) -> Snapshot:
         """What this execution looks like now."""
-        outcome, category, code = self.verdict or (None, None, None)
-        planner, claim = self.core.planner, self.claim
-        queued = self.state == QUEUED and claim is not None and not self.claim_held
-        shot = Snapshot(  # in the order of its fields: by name msgspec takes four times as long
+        if self.shot is not None and self.shot.revision == self.revision:
+            return self.shot
+        shot = self._shoot()
+        if self.ended_at is not None:
+            self.shot = shot  # until its next revision nothing in it can change
+        return shot
+
+    def _shoot(self) -> Snapshot:
+        outcome, category, code = self.verdict or _NOT_YET
+        plan, parent, claim, state = self.plan, self.parent, self.claim, self.state
+        waits_for, position = self.waits_for, None
+        if claim is not None and state == QUEUED and not self.claim_held:
+            planner = self.core.planner
+            waits_for, position = planner.waits_for(claim), planner.position(claim)
+        return Snapshot(  # in the order of its fields: by name msgspec takes four times as long
             self.id,
             self.call_id,
             self.name,
-            self.plan.id if self.plan is not None else None,
+            None if plan is None else plan.id,
             self.owner,
-            self.parent.id if self.parent is not None else None,
+            None if parent is None else parent.id,
             self.started_by,
             self.batch_id,
             self.batch_index,
-            self.state,
+            state,
             self.revision,
-            planner.waits_for(claim) if queued and claim is not None else self.waits_for,
+            waits_for,
             outcome,
             category,
             code,
-            self.effect,
-            planner.position(claim) if queued and claim is not None else None,
+            self.final_effect or self.effect,
+            position,
             claim.needs if claim is not None and self.claim_held else (),
             self.deadline,
             self.admitted_at,
@@ -392,13 +391,10 @@ class Record(Lifecycle):
             self.ended_at,
             self.settled_at,
             self.progress,
-            self.open_waits[-1] if self.open_waits and self.state not in FINAL else None,
+            self.open_waits[-1] if self.open_waits and state not in FINAL else None,
             self.chunks,
             self.attempts,
             self.abort,
             self.cleanup,
-            self.plan.placement if self.plan is not None else "task",
+            "task" if plan is None else plan.placement,
         )
-        if self.ended_at is not None or (self.state == QUEUED and claim is None):
-            self.shot = shot  # until its next revision nothing in it can change
-        return shot

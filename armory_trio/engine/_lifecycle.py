@@ -6,7 +6,7 @@ Everything that decides a state lives in this file; nothing here waits, reads a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, Protocol, get_args
+from typing import Final, Literal, Protocol, Self, TypeVar, get_args
 
 import msgspec
 
@@ -132,12 +132,19 @@ _COUNTED: Final = frozenset(("wait", "resume", "resume-last", "stream"))
 """Events that also say how many waits are open, or where the last one leads back to."""
 
 
-class Log(Protocol):
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class Log(Protocol[T_contra]):
     """Where published steps are written down."""
 
     @property
     def active(self) -> bool:
         """Whether anybody reads it."""
+        ...
+
+    def publish(self, published: T_contra, /) -> None:
+        """Note that something was published. Only called while somebody reads."""
         ...
 
 
@@ -146,13 +153,13 @@ class Lifecycle:
 
     __slots__ = ("_log", "_streaming", "revision", "state", "waits")
 
-    _log: Log
+    _log: Log[Self]
     state: State
     revision: int
     waits: int
     _streaming: bool
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: Log[Self]) -> None:
         self._log = log
         self.state = QUEUED
         self.revision = 1
@@ -166,25 +173,23 @@ class Lifecycle:
             TransitionError: The state does not accept *event*; nothing has changed.
         """
         before = self.state
-        after = TRANSITIONS[before].get(event)
-        if after is None:
-            raise TransitionError(f"{event!r} while {before!r}")
+        try:
+            after = TRANSITIONS[before][event]
+        except KeyError:
+            raise TransitionError(f"{event!r} while {before!r}") from None
         if event in _COUNTED:
             after = self._count(event, after)
         self.state = after
         if after != before or before not in _SILENT:
             self.revision += 1
             if self._log.active:
-                self.announce()
+                self._log.publish(self)  # type: ignore[arg-type]  # what mypy makes of Self here
 
     def publish(self) -> None:
         """Show something that is no step of the state: progress, a declared wait."""
         self.revision += 1
         if self._log.active:
-            self.announce()
-
-    def announce(self) -> None:
-        """Write down that something was published; only called while somebody reads."""
+            self._log.publish(self)  # type: ignore[arg-type]  # what mypy makes of Self here
 
     def _count(self, event: Event, after: State) -> State:
         if event == "wait":
@@ -211,7 +216,7 @@ Cleanup = Literal["not-required", "pending", "completed", "failed", "unresolved"
 """How cleaning up after an abort went."""
 
 
-class Abort(msgspec.Struct, frozen=True):
+class Abort(msgspec.Struct, frozen=True, gc=False):
     """A request to stop.
 
     Args:
@@ -228,14 +233,14 @@ class Abort(msgspec.Struct, frozen=True):
     honoured: bool | None = None
 
 
-class Progress(msgspec.Struct, frozen=True):
+class Progress(msgspec.Struct, frozen=True, gc=False):
     """The last report of a running tool; ``percent`` is from 0 to 100."""
 
     percent: float | None
     message: str | None
 
 
-class Snapshot(msgspec.Struct, frozen=True):
+class Snapshot(msgspec.Struct, frozen=True, gc=False):
     """One execution at one moment. Times are seconds on trio's clock.
 
     Never holds arguments, results, credentials or authority.

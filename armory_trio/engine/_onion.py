@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
+import msgspec
 import outcome
 import trio
 
-from ..definitions import ChunkStage, Middleware, Tool, ToolFailure, freeze_json
-from ..errors import ExecutionOver, RepeatRefused
+from ..definitions import ChunkStage, Middleware, Tool, ToolError, ToolFailure, freeze_json
+from ..errors import ExecutionAborted, ExecutionOver, RepeatRefused
 from ._abort import abort_children, request_abort
+from ._chunks import Kept, Pipeline, Staged, StreamOfChunks
+from ._concurrency import Latch, open_private_nursery
 from ._events import ExecutionStarted
 from ._execution import Record
+from ._failures import error_of, unreadable, without_wrapping
 from ._lifecycle import strongest
 from ._plan import Plan
-from ._settlement import without_wrapping
 from ._tool_context import Door, TaskContext
 from .placement import Placed, place
 
@@ -31,7 +33,7 @@ class OnionBody:
     its attempts.
     """
 
-    __slots__ = ("_call", "_context", "_door", "_inner", "_plan", "_record", "_running")
+    __slots__ = ("_call", "_context", "_door", "_free", "_inner", "_plan", "_record", "_scope", "running")
 
     def __init__(self, record: Record, plan: Plan, door: Door) -> None:
         self._record = record
@@ -40,12 +42,31 @@ class OnionBody:
         self._call = _Call(record, plan)
         self._context = TaskContext(record, door)
         self._inner: Placed | None = None
-        self._running = False
+        self._scope: trio.CancelScope | None = None
+        self._free: Latch | None = None
+        self.running = False
 
     async def run(self) -> object:
         """Let the outermost middleware answer. Cancelled: all of them are, and the body was stopped."""
-        answer = await self.layer(0)
-        return await answer.run() if isinstance(answer, StreamOfChunks) else answer
+        try:
+            answer = await self.layer(0)
+            return await self._run_stream(answer) if isinstance(answer, StreamOfChunks) else answer
+        finally:
+            if self.running:
+                await self._stop_stray()  # noqa: ASYNC102  # shields itself
+
+    async def _run_stream(self, stream: StreamOfChunks) -> object:
+        if stream.owner is not self:
+            raise TypeError("a middleware answered the Chunks of another call; they cannot be kept")
+        return await stream.run()
+
+    async def _stop_stray(self) -> None:
+        """The middleware ended before the tool, which runs in a task of somebody else's: nobody would own it."""
+        self._free = Latch()
+        if self._scope is not None:
+            self._scope.cancel("its middleware answered without waiting for it")
+        with trio.CancelScope(shield=True):
+            await self._free.wait()
 
     async def gone(self) -> outcome.Maybe[object] | None:
         """How a body that was left behind ended, once it has."""
@@ -60,7 +81,7 @@ class OnionBody:
         """What the middleware number *index* answers; behind the last one, what the tool answers. Cancelled: it is."""
         around = self._plan.middleware
         if index == len(around):
-            return StreamOfChunks(self) if self._plan.kind in _STREAMS else await self.enter()
+            return StreamOfChunks(self, self.enter) if self._plan.kind in _STREAMS else await self.enter()
         given: object = around[index](self._call, self._context, _Next(self, index + 1))
         if not inspect.isawaitable(given):
             raise TypeError(f"the middleware {_name(around[index])} answered {given!r}; write it with async def")
@@ -70,53 +91,106 @@ class OnionBody:
     def may_repeat(self) -> bool:
         """Whether the body may be entered (once more)."""
         record = self._record
-        if self._running or record.verdict is not None:
+        if self.running or record.abort is not None or record.verdict is not None:
             return False
-        if not record.attempts:
-            return True
-        return record.abort is None and not record.core.closed and record.effect == "none"
+        return not record.attempts or _why_not_again(record) is None
 
-    async def enter(self, stages: tuple[ChunkStage, ...] = ()) -> object:
+    async def enter(self, staged: Sequence[Staged] = ()) -> object:
         """Let the body run, once more if it did before. Cancelled: it was stopped."""
-        record, plan = self._record, self._plan
         self._must_be_free()
-        self._running = True
+        self.running = True
+        self._inner = None
         try:
-            if plan.load is not None:
-                await plan.load()
-            self._begin(stages)
-            self._inner = place(record, plan, self._door)
-            value = await self._inner.run()
+            if self._plan.tool.load is not None:
+                await self._plan.tool.load()
+                self._must_be_wanted()
+            value = await self._run_body(Pipeline(staged))
         except trio.Cancelled:  # noqa: ASYNC103  # raised again below, after what was left behind was seen to
-            if self._inner is not None and not record.cut and not record.core.fallen:
-                await self._stopped_from_within(self._inner)  # noqa: ASYNC102  # shields itself
+            await self._stopped_from_within()  # noqa: ASYNC102  # shields itself
             raise
         except BaseException as exc:
             self._note_effect(exc)
             raise
         else:
-            record.returned = True
+            self._record.returned = True
         finally:
-            self._running = False
-        return value if plan.check_output is None else plan.check_output(value)
+            self.running = False
+            if self._free is not None:
+                self._free.set()
+        return value if self._plan.check_output is None else self._plan.check_output(value)
 
-    def _must_be_free(self) -> None:
+    async def _run_body(self, pipeline: Pipeline) -> object:
+        record, plan = self._record, self._plan
+        held: Kept | None = None
+        if plan.kind not in _STREAMS:
+            # It may answer a generator all the same. Its middleware was promised a value, and nobody may see a part of
+            # that before they do.
+            held = Kept(passes=False)
+            pipeline.stages.append(held)
+        self._begin(pipeline.stages)
+        placed = msgspec.structs.replace(plan, reduces=False) if pipeline.makes_the_value else plan
+        self._inner = inner = place(record, placed, self._door)
+        with trio.CancelScope() as self._scope:
+            value = await (inner.run() if plan.interruptible else self._uninterrupted(inner))
+            if held is not None and held.chunks:
+                return held.chunks
+            collected = record.collected is not None
+            return pipeline.value(plan.tool.options.reducer) if pipeline.makes_the_value and collected else value
+        await self._stopped_from_within()
+        raise ExecutionOver(f"the middleware of {record.name!r} answered without waiting for it, so it was stopped")
+
+    async def _uninterrupted(self, inner: Placed) -> object:
+        """Run a body that must never be cancelled, whatever scopes its middleware holds round it."""
+        value: object = None
+        async with open_private_nursery() as nursery:
+            nursery.start_soon(self._watch_for_cancellation, nursery.cancel_scope)
+            with trio.CancelScope(shield=True):
+                value = await inner.run()
+            nursery.cancel_scope.cancel("the body has ended")
+        return value
+
+    async def _watch_for_cancellation(self, scope: trio.CancelScope) -> None:
+        try:
+            await trio.sleep_forever()
+        except trio.Cancelled:  # noqa: ASYNC103  # whoever cancelled is told by the next checkpoint of the middleware
+            if not scope.cancel_called:
+                request_abort(self._record, "deadline", _GAVE_UP, code="TIMEOUT")
+
+    def must_be_undecided(self) -> None:
+        """Refuse to go on after the end.
+
+        Raises:
+            ExecutionOver: The outcome is decided.
+        """
         record = self._record
         if record.verdict is not None:
             raise ExecutionOver(f"{record.id} ({record.name}) is over; its tool is not entered any more")
-        if self._running:
-            raise RuntimeError(f"call_next() of {record.name!r} runs already; await it before calling it again")
-        if record.attempts and not self.may_repeat:
-            why = _why_not_again(record)
+
+    def _must_be_free(self) -> None:
+        record = self._record
+        if self.running:
+            raise RuntimeError(f"{record.name!r} runs already; await call_next() before calling it again")
+        self._must_be_wanted()
+        why = _why_not_again(record) if record.attempts else None
+        if why is not None:
             raise RepeatRefused(f"{record.name!r} was entered before and must not be entered again: {why}")
 
-    def _begin(self, stages: tuple[ChunkStage, ...]) -> None:
+    def _must_be_wanted(self) -> None:
+        """Refuse to enter the body for the first time once somebody asked to stop."""
+        record = self._record
+        self.must_be_undecided()
+        if self._free is not None:
+            raise ExecutionOver(f"the middleware of {record.name!r} answered without waiting for it")
+        if not record.attempts and record.abort is not None:
+            raise ExecutionAborted(record.abort.reason)
+
+    def _begin(self, stages: Sequence[ChunkStage]) -> None:
         record = self._record
         if record.attempts:  # what the last one did stays known
             record.past_effect = strongest(record.past_effect, record.own_effect())
             record.returned, record.failure_effect = False, None
         record.attempts += 1
-        record.stages = stages or None
+        record.stages = tuple(stages) or None
         if record.core.log.active or record.attempts > 1:
             record.publish()
         if record.core.feed.readers:
@@ -128,18 +202,18 @@ class OnionBody:
             strongest(found.effect, "none")  # an effect that there is
             self._record.failure_effect = found.effect
 
-    async def _stopped_from_within(self, inner: Placed) -> None:
-        """A scope of a middleware's cancelled the body. One that is still there ends the execution."""
-        record = self._record
+    async def _stopped_from_within(self) -> None:
+        """If it was a scope of a middleware's that cancelled the body: one that is still there ends the execution."""
+        record, inner = self._record, self._inner
+        if inner is None or record.cut or record.core.fallen:
+            return
         if record.children:
             abort_children(record, "its caller was stopped")
         if record.in_thread:
             request_abort(record, "deadline", _GAVE_UP, code="TIMEOUT")
             return
         with trio.CancelScope(shield=True):  # a worker process that was killed is gone in a moment
-            ended = await inner.gone()
-        if isinstance(ended, outcome.Value):
-            record.returned = True
+            record.returned = isinstance(await inner.gone(), outcome.Value)
 
 
 _STREAMS: Final = ("generator", "async-generator")
@@ -150,27 +224,39 @@ def _name(middleware: Middleware) -> str:
     return named if isinstance(named, str) else type(middleware).__qualname__
 
 
-def _why_not_again(record: Record) -> str:
+def _why_not_again(record: Record) -> str | None:
+    if record.abort is not None:
+        return "it was asked to stop"
+    if record.core.closed:
+        return "the supervisor takes no new work"
     if record.effect != "none":
         return f"its effect is {record.effect}"
-    return "the supervisor takes no new work" if record.core.closed else "it was asked to stop"
+    return "its reader has chunks of it already" if record.chunks and record.feeder is not None else None
 
 
 class _Next:
     """What a middleware calls to go on."""
 
-    __slots__ = ("_body", "_index")
+    __slots__ = ("_body", "_index", "_running")
 
     def __init__(self, body: OnionBody, index: int) -> None:
         self._body = body
         self._index = index
+        self._running = False
 
     async def __call__(self) -> object:
-        return await self._body.layer(self._index)
+        self._body.must_be_undecided()
+        if self._running:
+            raise RuntimeError("call_next() runs already; await it before calling it again")
+        self._running = True
+        try:
+            return await self._body.layer(self._index)
+        finally:
+            self._running = False
 
     @property
     def may_repeat(self) -> bool:
-        return self._body.may_repeat
+        return not self._running and self._body.may_repeat
 
 
 class _Call:
@@ -194,6 +280,8 @@ class _Call:
     @property
     def arguments(self) -> Mapping[str, object]:
         if self._arguments is None:
+            if self._record.over:
+                raise ExecutionOver(f"{self._record.id} is over; its arguments are no longer kept")
             plain = self._plan.tool.contract.dump(self._record.validated)
             self._arguments = cast("Mapping[str, object]", freeze_json(plain))
         return self._arguments
@@ -202,47 +290,14 @@ class _Call:
     def attempts(self) -> int:
         return self._record.attempts
 
+    @property
+    def nested(self) -> bool:
+        return self._record.parent is not None
 
-class StreamOfChunks:
-    """The stream of a generator tool that has not begun; see `Chunks`."""
-
-    __slots__ = ("_around", "_body", "_stages")
-
-    def __init__(
-        self,
-        body: OnionBody,
-        stages: tuple[ChunkStage, ...] = (),
-        around: tuple[Callable[[Callable[[], Awaitable[object]]], Awaitable[object]], ...] = (),
-    ) -> None:
-        self._body = body
-        self._stages = stages
-        self._around = around
-
-    def map(self, function: Callable[[object], object]) -> StreamOfChunks:
-        return self.through(_Mapped(function))
-
-    def through(self, stage: ChunkStage) -> StreamOfChunks:
-        return StreamOfChunks(self._body, (*self._stages, stage), self._around)
-
-    def around(self, run: Callable[[Callable[[], Awaitable[object]]], Awaitable[object]]) -> StreamOfChunks:
-        return StreamOfChunks(self._body, self._stages, (*self._around, run))
-
-    async def run(self) -> object:
-        """Let the stream run to its end, and answer its value. Cancelled: it was stopped."""
-        run: Callable[[], Awaitable[object]] = partial(self._body.enter, self._stages)
-        for outer in self._around:
-            run = partial(outer, run)
-        return await run()
-
-
-class _Mapped:
-    __slots__ = ("_function",)
-
-    def __init__(self, function: Callable[[object], object]) -> None:
-        self._function = function
-
-    def feed(self, chunk: object) -> tuple[object]:
-        return (self._function(chunk),)
-
-    def end(self) -> tuple[()]:
-        return ()
+    def error_of(self, exc: BaseException, /) -> ToolError:
+        try:
+            return error_of(without_wrapping(exc), self._record)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: ASYNC103  # code of the exception's own, such as a property; nothing is awaited
+            return unreadable(self._record, exc)  # noqa: ASYNC104  # as said

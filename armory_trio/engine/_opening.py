@@ -8,14 +8,16 @@ from typing import Final, Literal, TypeVar
 
 import trio
 
+from ..authority import LoopDetection
 from ..content import encode_content
 from ..definitions import RequestContext, Tool, ToolResult
 from ..definitions._minting import IDS
 from ..errors import DefinitionError
-from ..toolbox import Toolbox
+from ..toolbox import LiveToolbox, Resolution, Toolbox
 from ._abort import on_due
 from ._admission import set_limits
 from ._concurrency import Latch, open_private_nursery
+from ._exchange import followed
 from ._execution import Core
 from ._options import Budget, Limits, Retention, Settings, check_seconds
 from ._supervisor import Supervisor
@@ -37,22 +39,26 @@ def _check_kinds(*given: object) -> None:
 
 
 _KINDS: Final[dict[str, type | tuple[type, ...]]] = {
-    "toolbox": Toolbox,
+    "toolbox": (Toolbox, LiveToolbox),
     "limits": Limits,
     "budget": (Budget, type(None)),
     "retention": Retention,
     "default_request_context": (RequestContext, type(None)),
+    "resolution": (Resolution, type(None)),
+    "loops": (LoopDetection, type(None)),
 }
 
 
 @asynccontextmanager
 async def open_supervisor(
-    toolbox: Toolbox,
+    toolbox: Toolbox | LiveToolbox,
     *,
     limits: Limits = _DEFAULT_LIMITS,
     budget: Budget | None = None,
     retention: Retention = _DEFAULT_RETENTION,
     default_request_context: RequestContext | None = None,
+    resolution: Resolution | None = None,
+    loops: LoopDetection | None = None,
     error_detail: ErrorDetail = "message",
     cleanup_timeout: float = 30.0,
     drain_for: float = 30.0,
@@ -65,11 +71,15 @@ async def open_supervisor(
     shields itself for ever holds the exit, and is named in the log. ``supervisor.report`` is set in any case.
 
     Args:
-        toolbox: The catalogue that calls are resolved in.
+        toolbox: The catalogue that calls are resolved in. With a `LiveToolbox` that is what it holds when a call comes;
+            what was admitted keeps the tool that it was resolved to.
         limits: How much may run at once.
         budget: What may be spent in all.
         retention: How long ended executions stay visible.
         default_request_context: On whose behalf calls are made that do not say so.
+        resolution: Which misspelt names are understood; None for none.
+        loops: When calls that repeat themselves are warned of, and when they are refused; None for never. The calls of
+            each owner are judged on their own, and those that tools make are not.
         error_detail: What a model is shown of an exception that the tool did not declare: ``message`` (type and
             text) or ``declared`` (a generic line and the execution id).
         cleanup_timeout: Seconds that a body may take to end once it was cancelled, before it is given up.
@@ -81,17 +91,27 @@ async def open_supervisor(
         InternalError: A task of the engine itself failed.
         KeyboardInterrupt: It was raised in a tool, or arrived there; everything was aborted.
     """
-    _check_kinds(toolbox, limits, budget, retention, default_request_context)
+    _check_kinds(toolbox, limits, budget, retention, default_request_context, resolution, loops)
     check_seconds("open_supervisor", "cleanup_timeout", cleanup_timeout)
     check_seconds("open_supervisor", "drain_for", drain_for)
     if error_detail not in ("message", "declared"):
         raise DefinitionError("open_supervisor", "error_detail", f"is {error_detail!r}; give message or declared")
-    settings = Settings(limits, budget, retention, error_detail, cleanup_timeout, drain_for, default_request_context)
-    core = Core(toolbox, settings, prefix=f"exe-{IDS.of_supervisor()}")
+    settings = Settings(
+        limits, budget, retention, error_detail, cleanup_timeout, drain_for, default_request_context, resolution, loops
+    )
+    held = toolbox if isinstance(toolbox, Toolbox) else toolbox.toolbox
+    core = Core(held, settings, prefix=f"exe-{IDS.of_supervisor()}")
     core.due = on_due
     core.encode = encode_content
     set_limits(core)
     supervisor = Supervisor(core)
+    with followed(toolbox, core, supervisor.exchange):
+        async with _tasks(supervisor, core):
+            yield supervisor
+
+
+@asynccontextmanager
+async def _tasks(supervisor: Supervisor, core: Core) -> AsyncGenerator[None]:
     async with open_private_nursery() as outer:
         ending = Latch()
         clock, watch = trio.CancelScope(shield=True), trio.CancelScope()
@@ -100,7 +120,7 @@ async def open_supervisor(
             core.nursery = await outer.start(_own_bodies, ending, name="armory_trio: executions")
         outer.start_soon(_watch_for_cancellation, supervisor, watch, name="armory_trio: watch")
         try:
-            yield supervisor
+            yield
             await supervisor.shutdown("drain")
         finally:
             await supervisor.end(watch, ending)  # noqa: ASYNC102  # shields itself; bounded by what cannot be stopped

@@ -9,8 +9,10 @@ from typing import Final, TypedDict, cast
 
 import msgspec
 
+from ..authority import LoopDetection
 from ..definitions import ElicitAnswer, ElicitRequest, RequestContext
 from ..errors import DefinitionError
+from ..toolbox import Resolution
 
 Elicitor = Callable[[ElicitRequest], Awaitable[ElicitAnswer]]
 """Asks a person; cancelled when the question is withdrawn."""
@@ -204,3 +206,5 @@ class Settings(msgspec.Struct, frozen=True):
     cleanup_timeout: float
     drain_for: float
     default_request_context: RequestContext | None
+    resolution: Resolution | None
+    loops: LoopDetection | None

@@ -7,7 +7,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from ..definitions import Middleware, Placement, Tool, ToolDefinition, ToolOptions
+from ..definitions import Middleware, Placement, Tool, ToolCall, ToolDefinition, ToolOptions
+from ..toolbox import Toolbox
 
 Names = tuple[str, ...] | Callable[[Mapping[str, object]], Iterable[str]]
 
@@ -29,12 +30,17 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
         read_only: Whether its effect is always ``none``.
         interruptible: False when the tool must never be cancelled.
         middleware: What stands around the body, outermost first.
-        load: Has to be awaited before the body can be entered.
         check_output: Refuses a value that is not what the tool promised.
+        awaits: Whether the arguments have to be validated by something that waits.
+        digests: Of what its results carry a digest: ``input``, ``output``, both or neither.
+        on_deprecated: Whom to tell of each call, because the tool is deprecated and somebody asked for it.
+        toolbox: Where the tool was found; what the tool sees of it, even when another takes its place meanwhile.
         bare: Whether nothing stands around the body: no middleware, nothing to load.
+        reduces: Whether its reducer makes the value of its chunks, and not what stands around it.
     """
 
     tool: Tool[..., object]
+    toolbox: Toolbox
     name: str
     id: str
     kind: Literal["async", "def", "async-generator", "generator"]
@@ -43,10 +49,8 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
     validate: Callable[[Mapping[str, object]], object]
     wants_context: bool
     timeout: float | None
-    idle_timeout: float | None
     timed: bool
     grace: float
-    cleanup_timeout: float | None
     needs: tuple[str, ...]
     size: int | None
     reads: Names
@@ -60,16 +64,13 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
     key_required: bool
     approval_required: bool
     middleware: tuple[Middleware, ...]
-    load: Callable[[], Awaitable[object]] | None
     check_output: Callable[[object], object] | None
     bare: bool
-    reducer: Callable[[list[object]], object] | None
-    buffer: int
-
-    @property
-    def own_limit(self) -> str:
-        """The name of the tool's own limit."""
-        return _PER_TOOL + self.id
+    awaits: bool
+    digests: frozenset[str]
+    on_deprecated: Callable[[Tool[..., object], ToolCall], object] | None
+    own_limit: str
+    reduces: bool = True
 
 
 _ALONE: Final = frozenset(("itself",))
@@ -94,17 +95,20 @@ def _needs(options: ToolOptions, groups: Container[str], *, own: str | None) -> 
     return tuple(needs)
 
 
-def compile_plan(tool: Tool[..., object], *, default_timeout: float | None, groups: Container[str]) -> Plan:
-    """Read *tool* once. Of the groups that it is in, only *groups* have a bound."""
+def compile_plan(tool: Tool[..., object], toolbox: Toolbox, *, groups: Container[str], label: str = "") -> Plan:
+    """Read *tool*, which was found in *toolbox*, once. Of the groups that it is in, only *groups* have a bound.
+
+    A *label* tells its own limit from that of another tool that had its id before.
+    """
     definition, options = tool.definition, tool.options
     identity = str(tool.id)
-    semantics = definition.semantics
-    timeout = default_timeout if options.timeout is None else options.timeout
+    timeout = toolbox.default_timeout if options.timeout is None else options.timeout
     targets = _exclusive_targets(definition)
-    middleware = tool.middleware or ()
+    own = _PER_TOOL + identity + label
     size = 1 if targets == _ALONE else options.concurrency
     return Plan(
         tool=tool,
+        toolbox=toolbox,
         name=tool.name,
         id=identity,
         kind=tool.kind,
@@ -113,11 +117,9 @@ def compile_plan(tool: Tool[..., object], *, default_timeout: float | None, grou
         validate=tool.contract.validate,
         wants_context=tool.wants_context,
         timeout=timeout,
-        idle_timeout=options.idle_timeout,
         timed=timeout is not None or options.idle_timeout is not None,
         grace=options.grace,
-        cleanup_timeout=options.cleanup_timeout,
-        needs=_needs(options, groups, own=None if size is None else _PER_TOOL + identity),
+        needs=_needs(options, groups, own=None if size is None else own),
         size=size,
         reads=options.reads,
         writes=options.writes,
@@ -126,15 +128,16 @@ def compile_plan(tool: Tool[..., object], *, default_timeout: float | None, grou
         availability=options.availability,
         read_only=definition.classification.effect_class == "read-only",
         effect_windows=definition.effect_windows,
-        interruptible=semantics.cancellation != "unsupported",
-        key_required=semantics.idempotency == "required",
+        interruptible=definition.semantics.cancellation != "unsupported",
+        key_required=definition.semantics.idempotency == "required",
         approval_required=definition.requires_approval,
-        middleware=middleware,
-        load=tool.load,
+        middleware=tool.middleware or (),
         check_output=tool.check_output,
-        bare=not middleware and tool.load is None,
-        reducer=options.reducer,
-        buffer=options.buffer,
+        bare=not tool.middleware and tool.load is None,
+        awaits=tool.contract.awaits,
+        digests=options.digests,
+        on_deprecated=toolbox.on_deprecated if definition.deprecated else None,
+        own_limit=own,
     )
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from ..definitions import EffectRecord, ToolResult
+from ..authority import LoopDetection, LoopDetector, LoopVerdict
+from ..definitions import EffectRecord, ToolCall, ToolDefinition, ToolResult, input_digest, output_digest
+from ..errors import JsonError
+from ._timers import Timed
 
 
 class Keeper(Protocol):
@@ -26,21 +29,77 @@ class Nobody:
 NOBODY: Final = Nobody()
 
 
+class Sweep:
+    """Executions that are asked to stop together, in one turn of the scheduler.
+
+    Args:
+        now: When, in seconds on trio's clock.
+        cut: Whose scopes were cancelled.
+        tripped: What batches that fail fast still have to do: stop their other members.
+    """
+
+    __slots__ = ("cut", "now", "tripped")
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+        self.cut: list[Timed] = []
+        self.tripped: list[Callable[[], None]] = []
+
+
+class Repeats:
+    """Calls that repeat themselves: what was judged of those that run, until it is known how they end."""
+
+    __slots__ = ("_detector", "_running")
+
+    def __init__(self, settings: LoopDetection) -> None:
+        self._detector = LoopDetector(settings)
+        self._running: dict[str, LoopVerdict] = {}
+
+    def judge(self, execution_id: str, tool: ToolDefinition, call: ToolCall, owner: str | None) -> LoopVerdict | None:
+        """What is to be done about *call*. None when its tool may be called again and again, or it is no JSON."""
+        if not self._detector.settings.watches(tool):
+            return None
+        try:
+            verdict = self._detector.check(tool.id.text, input_digest(call.arguments), owner=owner)
+        except JsonError:
+            return None  # its validation will say what is wrong
+        self._running[execution_id] = verdict
+        return verdict
+
+    def decided(self, result: ToolResult[object]) -> None:
+        """The outcome of a call is decided: what the next call like it will be compared with."""
+        verdict = self._running.pop(result.execution_id, None)
+        if verdict is not None and result.attempts:
+            self._detector.record_result(verdict, _digest_of(result))
+
+
+def _digest_of(result: ToolResult[object]) -> str:
+    error = result.error
+    if error is not None:
+        return f"{error.category} {error.code} {error.message}"
+    try:
+        return output_digest(result.value)
+    except JsonError:
+        return repr(result.content)
+
+
 class Hooks:
     """What a supervisor is asked to tell, and to whom; all but the first are rare.
 
     Args:
         host: Answers the supervisor as long as there is one: it keeps the shared state, not the other way round.
         closing: Whom to tell once no new work is taken.
-        tripped: Batches that fail fast and still have to stop their members; None while nobody asks several to stop.
+        sweep: Several executions that are being asked to stop together; None while nobody does that.
+        repeats: Judges whether calls repeat themselves; None when nobody asked for that.
     """
 
-    __slots__ = ("closing", "host", "tripped")
+    __slots__ = ("closing", "host", "repeats", "sweep")
 
     def __init__(self) -> None:
         self.host: Callable[[], object] = lambda: None
         self.closing: list[Callable[[], None]] = []
-        self.tripped: list[Callable[[], None]] | None = None
+        self.sweep: Sweep | None = None
+        self.repeats: Repeats | None = None
 
 
 class Window(Protocol):

@@ -6,6 +6,7 @@ Everything here is synchronous: between learning how a body ended and having rec
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
@@ -14,8 +15,6 @@ import trio
 
 from ..content import UnencodableResult, words_for_error
 from ..definitions import (
-    DEFAULT_CODES,
-    ArgumentIssue,
     Category,
     Content,
     Effect,
@@ -26,12 +25,16 @@ from ..definitions import (
     ToolError,
     ToolFailure,
     ToolResult,
+    input_digest,
+    output_digest,
+    repair_hints,
 )
-from ..errors import ExecutionAborted, ExecutionOver
-from ._concurrency import leaves
+from ..errors import ExecutionAborted, ExecutionOver, JsonError
 from ._events import ExecutionRefused, ExecutionSettled, OutcomeDecided
 from ._execution import Core, Record, Verdict
+from ._failures import description_of, error_of, issues_of, sayable, unfit, unreadable, without_wrapping
 from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Abort, Event, strongest
+from ._plan import Plan
 from .capacity import Claim
 
 _TIMEOUT_CODES: Final = frozenset(("TIMEOUT", "DEADLINE_EXCEEDED", "IDLE_TIMEOUT"))
@@ -40,38 +43,33 @@ _HONOURS_AN_ABORT: Final = (ExecutionAborted, ExecutionOver, trio.Cancelled)
 """What a body raises that stops because it was asked to."""
 
 _SUCCESS: Final[Verdict] = ("success", None, None)
-_CONNECTION_ERRORS: Final = (ConnectionError, trio.BrokenResourceError)
-_TOLD_AT_MOST: Final = 8
-"""Members of an exception group that are named; more are counted."""
-
-
-class StrayCancelled(Exception):
-    """A tool raised a ``trio.Cancelled`` of no scope that is cancelled here: one that it kept from elsewhere."""
 
 
 # -- deciding: what the caller is told
 
 
-def refuse_arguments(record: Record, exc: InvalidArguments) -> None:
-    """End a queued execution whose arguments do not fit."""
-    refuse(record, "validation", "INVALID_ARGUMENTS", str(exc), _issues(exc.issues))
-
-
-def _issues(issues: Sequence[ArgumentIssue]) -> dict[str, object]:
-    return {"issues": [{"path": issue.path, "code": issue.code, "message": issue.message} for issue in issues]}
+def refuse_arguments(record: Record, plan: Plan, exc: InvalidArguments) -> None:
+    """End a queued execution whose arguments do not fit, and say how they could be mended."""
+    hints = [msgspec.to_builtins(hint) for hint in repair_hints(plan.tool.contract.schema, exc.issues)]
+    refuse(record, "validation", "INVALID_ARGUMENTS", str(exc), {**issues_of(exc.issues), "hints": hints})
 
 
 def refuse(
     record: Record, category: Category, code: str, message: str, details: dict[str, object] | None = None
 ) -> None:
     """End a queued execution with an error; its body will never be entered."""
-    decide(record, ToolError(category, code, message, code in _ALWAYS_RETRYABLE, details))
+    refuse_with(record, ToolError(category, code, message, code in _ALWAYS_RETRYABLE, details))
+
+
+def refuse_with(record: Record, error: ToolError) -> None:
+    """End a queued execution with *error*; its body will never be entered."""
+    decide(record, error)
     if record.core.feed.readers:
-        record.tell(ExecutionRefused, category=category, code=code)
+        record.tell(ExecutionRefused, category=error.category, code=error.code)
     end(record, "settle", "none")
 
 
-def decide(record: Record, error: ToolError) -> Effect:
+def decide(record: Record, error: ToolError, now: float | None = None) -> Effect:
     """Say that the call failed, and let the caller go. There is one decision for each execution.
 
     Returns:
@@ -94,8 +92,10 @@ def decide(record: Record, error: ToolError) -> Effect:
         _windows(record) if record.windows else (),
         chunks,
         record.attempts,
-        0.0 if record.started_at is None else record.core.now() - record.started_at,
+        0.0 if record.started_at is None else (record.core.now() if now is None else now) - record.started_at,
     )
+    if record.plan is not None and record.plan.digests:
+        result = _with_digests(record, record.plan, result)
     record.verdict, record.result = ("error", error.category, error.code), result
     _release(record, effect)
     return effect
@@ -118,9 +118,22 @@ def _succeed(record: Record, value: object, content: tuple[Content, ...], now: f
         record.attempts,
         0.0 if record.started_at is None else now - record.started_at,
     )
+    if record.plan is not None and record.plan.digests:
+        result = _with_digests(record, record.plan, result)
     record.verdict, record.result = _SUCCESS, result
     _release(record, effect)
     return effect
+
+
+def _with_digests(record: Record, plan: Plan, result: ToolResult[object]) -> ToolResult[object]:
+    given = came = None
+    if "input" in plan.digests and record.call is not None:
+        with suppress(JsonError):
+            given = input_digest(record.call.arguments)
+    if "output" in plan.digests and result.outcome == "success":
+        with suppress(JsonError):
+            came = output_digest(result.value)
+    return msgspec.structs.replace(result, input_digest=given, output_digest=came)
 
 
 def _release(record: Record, effect: Effect) -> None:
@@ -130,7 +143,10 @@ def _release(record: Record, effect: Effect) -> None:
         record.feeder.decided()
     if record.on_released is not None:
         record.on_released(record)
-    if record.core.feed.readers and record.verdict is not None:
+    core = record.core
+    if core.hooks.repeats is not None and record.result is not None:
+        core.hooks.repeats.decided(record.result)
+    if core.feed.readers and record.verdict is not None:
         outcome, category, code = record.verdict
         record.tell(OutcomeDecided, outcome=outcome, category=category, code=code, effect=effect)
 
@@ -170,7 +186,7 @@ def returned(record: Record, value: object, check: Callable[[object], object] | 
     except KeyboardInterrupt:
         raise
     except OutputInvalid as exc:
-        effect = decide(record, _unfit(exc))
+        effect = decide(record, unfit(exc))
     except BaseException as exc:  # noqa: ASYNC103  # code of the result's own; nothing is awaited
         effect = decide(record, ToolError("internal", "OUTPUT_INVALID", _why_unreadable(exc)))
     else:
@@ -181,15 +197,9 @@ def returned(record: Record, value: object, check: Callable[[object], object] | 
         finish(record)
 
 
-def _unfit(exc: OutputInvalid) -> ToolError:
-    return ToolError(
-        "internal", "OUTPUT_INVALID", f"the tool returned what it did not promise: {exc}", details=_issues(exc.issues)
-    )
-
-
 def _why_unreadable(exc: BaseException) -> str:
     if isinstance(exc, UnencodableResult):
-        return _sayable(lambda: str(exc))
+        return sayable(lambda: str(exc))
     return f"the result cannot be shown: reading it raised {description_of(exc)}"
 
 
@@ -201,7 +211,7 @@ def failed(record: Record, exc: BaseException) -> None:
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: ASYNC103  # code of the exception's own, such as a property; nothing is awaited
-        error, honours = _unreadable(record, exc), False
+        error, honours = unreadable(record, exc), False
     if record.abort is None:
         decide(record, error)
     else:
@@ -251,7 +261,9 @@ def finish(record: Record) -> None:
     if record.state in FINAL:
         end(record, "late-end", effect)
         return
-    _tell_what_is_known(record, effect)
+    result = record.result
+    if record.windows or (result is not None and result.effect != effect):
+        _tell_what_is_known(record, effect)
     unknown = record.attempts > 0 and (effect == "unknown" or record.cleanup == "unresolved")
     end(record, "end-unknown" if unknown else "end", effect)
 
@@ -337,75 +349,3 @@ def wake(core: Core, claims: Sequence[Claim]) -> None:
         other.claim_held = True
         if other.turn is not None:
             other.turn.set()
-
-
-# -- reading exceptions
-
-
-def without_wrapping(exc: BaseException) -> BaseException:
-    """The exception that a person would name: the only leaf of a group that is no cancellation."""
-    own = [leaf for leaf in leaves(exc) if not issubclass(type(leaf), trio.Cancelled)]
-    return own[0] if len(own) == 1 else exc
-
-
-def error_of(exc: BaseException, record: Record) -> ToolError:
-    """Classify *exc* by its type; never by its words."""
-    if isinstance(exc, ToolFailure):
-        if exc.category not in DEFAULT_CODES or not isinstance(exc.code, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # what its class checked can be changed
-            raise ValueError(f"a ToolFailure of category {exc.category!r} with code {exc.code!r}")
-        details = None if exc.details is None else dict(exc.details)
-        retryable = exc.category in ("transient", "timeout") if exc.retryable is None else exc.retryable
-        message = _sayable(lambda: exc.message) or exc.code
-        return ToolError(exc.category, exc.code, message, retryable, details)
-    if isinstance(exc, StrayCancelled):
-        return ToolError("internal", "STRAY_CANCELLED", str(exc))
-    if isinstance(exc, UnencodableResult):
-        return ToolError("internal", "OUTPUT_INVALID", str(exc))
-    if isinstance(exc, OutputInvalid):
-        return _unfit(exc)
-    message = _undeclared(record, description_of(exc))
-    if isinstance(exc, _CONNECTION_ERRORS):
-        return ToolError("transient", "CONNECTION_LOST", message, retryable=True)
-    if isinstance(exc, TimeoutError | trio.TooSlowError):
-        return ToolError("transient", "TRANSIENT_ERROR", message, retryable=True)
-    return ToolError("internal", "INTERNAL_ERROR", message)
-
-
-def _unreadable(record: Record, exc: BaseException) -> ToolError:
-    message = _undeclared(record, f"{_name_of(exc)}: it cannot be read, for code of its own raises")
-    return ToolError("internal", "INTERNAL_ERROR", message)
-
-
-def _undeclared(record: Record, message: str) -> str:
-    if record.core.settings.error_detail == "declared":
-        return f"The tool failed ({record.id}); its operator can look the reason up."
-    return message
-
-
-def description_of(exc: BaseException) -> str:
-    """Type and text of *exc*; of all its members when it is a group."""
-    members = [leaf for leaf in leaves(exc) if not issubclass(type(leaf), trio.Cancelled)]
-    if len(members) > 1:
-        named = "; ".join(description_of(leaf) for leaf in members[:_TOLD_AT_MOST])
-        more = f"; and {len(members) - _TOLD_AT_MOST} more" if len(members) > _TOLD_AT_MOST else ""
-        return f"{len(members)} errors: {named}{more}"
-    name = _name_of(exc)
-    text = _sayable(lambda: str(exc))
-    return f"{name}: {text}" if text else name
-
-
-def _name_of(exc: BaseException) -> str:
-    return _sayable(lambda: type(exc).__name__) or "an exception without a name"
-
-
-def _sayable(text: Callable[[], str]) -> str:
-    """Words of the user's, as every encoder takes them; none if they cannot be made.
-
-    Half a character, as in the name of a file that is no text, is spelled out.
-    """
-    try:
-        return str.encode(text(), "utf-8", "backslashreplace").decode()
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: ASYNC103  # code of the user's; nothing is awaited
-        return ""  # noqa: ASYNC104  # as said

@@ -193,6 +193,8 @@ class ChunkSink:
 
     def close(self, *, complete: bool) -> None:
         """The generator is at its end; its own one, or we closed it."""
+        if complete:
+            self._record.returned = True  # also when a stage fails now
         for piece in ends_of(self._record.stages or ()):
             self._take(piece)
         if self._record.core.feed.readers:
@@ -306,9 +308,11 @@ class ThreadPump:
     Each chunk needs one of ``size`` places until its reader has it, or, when nobody reads, until it is collected.
     """
 
-    __slots__ = ("_owed", "_places", "_record", "_sink", "_token")
+    __slots__ = ("_owed", "_places", "_record", "_sink", "_token", "broken")
 
     def __init__(self, record: Record, sink: ChunkSink, size: int) -> None:
+        self.broken: BaseException | None = None
+        """What a stage raised: on trio's thread, where nobody would catch it."""
         self._record = record
         self._sink = sink
         self._places = threading.Semaphore(size)
@@ -323,7 +327,7 @@ class ThreadPump:
         try:
             for chunk in generator:
                 self._places.acquire()
-                if _was_stopped(self._record):
+                if self.broken is not None or _was_stopped(self._record):
                     self._stop(generator)
                     return
                 self._token.run_sync_soon(self._deliver, chunk)
@@ -332,7 +336,7 @@ class ThreadPump:
             try:
                 generator.close()
             finally:
-                self._token.run_sync_soon(partial(self._sink.close, complete=complete))
+                self._token.run_sync_soon(partial(self._close, complete=complete))
 
     def _stop(self, generator: Generator[object, None, object]) -> None:
         told = ExecutionAborted("this stream was stopped")
@@ -344,14 +348,24 @@ class ThreadPump:
 
     def _deliver(self, chunk: object) -> None:
         buffer = self._sink.buffer
-        wanted = self._record.verdict is None
-        self._sink.accept(chunk)
+        wanted = self._record.verdict is None and self.broken is None
+        if wanted:
+            try:
+                self._sink.accept(chunk)
+            except BaseException as exc:  # noqa: ASYNC103  # raised in the execution's task; nothing is awaited
+                self.broken, wanted = exc, False
         if buffer is None or not wanted:
             self._places.release()
             return
         self._owed += 1
         if buffer.full:
             buffer.mark_waiting()
+
+    def _close(self, *, complete: bool) -> None:
+        try:
+            self._sink.close(complete=complete)
+        except BaseException as exc:  # noqa: ASYNC103  # likewise
+            self.broken = self.broken or exc
 
     def _pay(self) -> None:
         if self._owed:

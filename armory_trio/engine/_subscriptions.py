@@ -242,6 +242,8 @@ class Updates:
                 await trio.lowlevel.checkpoint()
             else:
                 await self._woken()
+                # Those who work go first: what they publish in this turn is then read once, in its last form.
+                await trio.lowlevel.cancel_shielded_checkpoint()
             shot = next(self._steps)
         return shot
 
@@ -271,6 +273,7 @@ class Updates:
         # A generator, because its place in the log costs nothing to find again. It answers None where the reader has
         # to wait, or, while it is behind, to let others run.
         seen, selection, joined_at, joined_number = self._seen, self._selection, self._joined_at, self._joined_number
+        terminal = TERMINAL
         stride = 0
         while True:
             self._look_at_forgotten()
@@ -280,29 +283,29 @@ class Updates:
                 stride = 0
                 yield None
                 continue
+            stale = 0
             for place, record in ahead:
                 if record.published != place:  # overtaken: its newest publication comes later, or none
+                    stale += 1
                     if not record.published:
                         self._look_at_forgotten()
                     continue
                 self._place = place
-                if (selection is not None and not selection(record)) or (place <= joined_at and record.over):
+                if (place <= joined_at and record.over) or (selection is not None and not selection(record)):
                     continue
                 revision = record.revision
-                if record.state == TERMINAL:
-                    before = seen.pop(record.id, None) if seen else None  # nothing can follow
-                else:
-                    before = seen.get(record.id)
+                before = seen.pop(record.id, 0) if seen else 0
+                if record.state != terminal:  # else nothing can follow
                     seen[record.id] = revision
                     self._unsettled |= record.state == UNKNOWN_EFFECT
-                if before is None:
-                    before = revision - 1 if record.number <= joined_number else 0
-                if (overtaken := revision - before - 1) > 0:
-                    self.missed += overtaken
-                stride += 1
+                if not before and record.number <= joined_number:
+                    before = revision - 1
+                if revision > before + 1:
+                    self.missed += revision - before - 1
                 shot = record.shot
                 yield record.snapshot() if shot is None or shot.revision != revision else shot
             self._place = ahead[-1][0]
+            stride += len(ahead) - stale
 
     def wake(self) -> None:
         """There is something to read."""

@@ -178,7 +178,7 @@ class Supervisor:
         def begin() -> Stream:
             record = self._door.make(call, frozen, self._door.caller())
             plan = self._door.plans.find(call.name)
-            buffer = ChunkBuffer(record, plan.buffer if plan is not None else 1)
+            buffer = ChunkBuffer(record, plan.tool.options.buffer if plan is not None else 1)
             record.feeder = buffer
             record.collects = collect
             return Stream(self._door.begin_with_handle(record, call), record, buffer)
@@ -381,6 +381,10 @@ class Supervisor:
         if any(not record.given_up for record in self._core.live.values()):
             self._abort_all(reason, source="supervisor")
         close_admission(self._core, reason)
+
+    def exchange(self, toolbox: Toolbox) -> None:
+        """Resolve the calls that come from now on in *toolbox*. For `open_supervisor`."""
+        self._door.plans.exchange(toolbox)
 
     async def end(self, watch: trio.CancelScope, ending: Latch) -> None:
         """Wait until nothing runs that can be stopped, whatever is cancelled, and tell. For `open_supervisor`."""

@@ -6,6 +6,7 @@ import heapq
 import itertools
 import math
 from collections import deque
+from collections.abc import Sequence
 from typing import Final, Literal, Protocol
 
 import trio
@@ -56,11 +57,11 @@ class Timers:
         self._heap: list[tuple[float, int, Timed, Kind]] = []
         self._numbers = itertools.count()
         self._alarm = Alarm()
-        self._looks: deque[tuple[float, Timed]] = deque()
+        self._looks: deque[tuple[float, Sequence[Timed]]] = deque()
         self.dead = 0
 
     def __len__(self) -> int:
-        return len(self._heap) + len(self._looks)
+        return len(self._heap) + sum(len(together) for _, together in self._looks)
 
     def at(self, due: float, timed: Timed, kind: Kind) -> None:
         """Call ``timed.due(kind, due)`` at *due* seconds on trio's clock."""
@@ -69,8 +70,8 @@ class Timers:
         if due < self._alarm.due:
             self._alarm.move(due)
 
-    def look(self, due: float, timed: Timed) -> None:
-        """See at *due* whether *timed* is overdue. No look may be asked for that is due before an earlier one."""
+    def look(self, due: float, timed: Sequence[Timed]) -> None:
+        """See at *due* who of *timed* is overdue. No look may be asked for that is due before an earlier one."""
         if not self._looks and due < self._alarm.due:
             self._alarm.move(due)
         self._looks.append((due, timed))
@@ -97,9 +98,10 @@ class Timers:
             heap = self._heap  # `due` may have compacted it
         looks = self._looks
         while looks and looks[0][0] <= now:
-            due, timed = looks.popleft()
-            if not timed.over:
-                timed.due("overdue", due)
+            due, together = looks.popleft()
+            for timed in together:
+                if not timed.over:
+                    timed.due("overdue", due)
         self._alarm.move(min(heap[0][0] if heap else math.inf, looks[0][0] if looks else math.inf))
 
     async def run(self) -> None:

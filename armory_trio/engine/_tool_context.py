@@ -21,8 +21,10 @@ from ..definitions import (
     ToolContext,
     ToolLike,
     ToolResult,
+    is_tool,
 )
 from ..errors import ArmoryError, ExecutionAborted
+from ..toolbox import Toolbox
 from ._concurrency import Latch, Token
 from ._elicitation import ask
 from ._execution import Record
@@ -118,6 +120,11 @@ class _Common:
         action(*args)
 
     @property
+    def _toolbox(self) -> Toolbox:
+        plan = self._record.plan
+        return self._record.core.toolbox if plan is None else plan.toolbox
+
+    @property
     def execution_id(self) -> str:
         return self._record.id
 
@@ -139,7 +146,7 @@ class _Common:
 
     @property
     def context(self) -> Mapping[str, object]:
-        return self._record.core.toolbox.context
+        return self._toolbox.context
 
     @property
     def request_context(self) -> RequestContext | None:
@@ -151,7 +158,7 @@ class _Common:
 
     @property
     def toolbox(self) -> Catalogue:
-        return self._record.core.toolbox
+        return self._toolbox
 
     @property
     def abort_requested(self) -> bool:
@@ -216,11 +223,9 @@ class TaskContext(_Common, ToolContext):
         if record.abort is None:
             self.actions.must_not_be_final()  # it ended without having been asked to
 
-    async def call(
-        self, tool: str | ToolLike, arguments: Mapping[str, object] | None = None, /
-    ) -> ToolResult[object]:
+    async def call(self, tool: str | ToolLike, arguments: Mapping[str, object] | None = None, /) -> ToolResult[object]:
         self.actions.must_be_open()
-        if not isinstance(tool, str | Tool):
+        if not (isinstance(tool, str) or is_tool(tool)):
             raise TypeError(f"ctx.call({tool!r}): give the name of a tool, or a tool")
         return await self._door(self._record, tool, {} if arguments is None else arguments)
 

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Final, TypeGuard, cast
+from typing import TYPE_CHECKING, Final, Literal, TypeGuard, Unpack, cast, overload
 
 import attrs
 
-from ..definitions import BindsToTools, Middleware, ToolCall, ToolResult, is_tool, near
+from ..definitions import BindsToTools, Middleware, ToolCall, ToolDefinition, ToolResult, is_tool, near
 from ..definitions._checks import members, seconds, shown, text
 from ..definitions._functions import kind_of
 from ..errors import DefinitionError
 from ._resolution import AnyTool, by_id, lookup
 
+if TYPE_CHECKING:  # each is loaded by the method that needs it
+    from .inspection import Level, ToolboxInspection, ToolDetails, ToolOutline, ToolSummary
+    from .query import Condition, Criteria, QueryResult
+    from .search import Match, Where
+
 DEFAULT_REVISION: Final = "toolbox:1"
+OnDeprecated = Callable[[AnyTool, ToolCall], object]
+GetTool = Callable[[ToolDefinition], AnyTool | Callable[..., object] | None]
+"""Answers what runs a definition: a tool that has it, a function of its arguments as a dict, or None."""
+
 _SHOWN: Final = 6
 """Tools that a repr names: enough to recognise a toolbox in a log line."""
 
@@ -33,6 +42,9 @@ def _tools(value: Iterable[AnyTool]) -> tuple[AnyTool, ...]:
 def _middleware(value: Iterable[Middleware | BindsToTools]) -> tuple[Middleware | BindsToTools, ...]:
     found: list[Middleware | BindsToTools] = []
     for index, each in enumerate(members("toolbox", "middleware", value, "middleware, outermost first")):
+        if isinstance(each, type):
+            reason = f"{each.__name__} is a class; make one of it, such as {each.__name__}()"
+            raise DefinitionError("toolbox", f"middleware[{index}]", reason)
         if isinstance(each, BindsToTools) or (callable(each) and kind_of(each) == "async"):
             found.append(cast("Middleware | BindsToTools", each))
         else:
@@ -63,6 +75,8 @@ class Toolbox:
             that enters its first toolbox that has any, and stays with it: no other toolbox takes it off or puts
             another one on.
         default_timeout: Seconds that a tool without a timeout of its own may take; None for ever.
+        on_deprecated: Told of each call of a deprecated tool, with the tool and the call, before it runs. It must not
+            wait; what it raises is logged.
 
     Raises:
         DuplicateToolError: Two different tools have one id; the error says where each was written.
@@ -74,6 +88,7 @@ class Toolbox:
     revision: str = attrs.field(default=DEFAULT_REVISION, kw_only=True)
     default_timeout: float | None = attrs.field(default=None, kw_only=True)
     middleware: tuple[Middleware | BindsToTools, ...] = attrs.field(default=(), kw_only=True, converter=_middleware)
+    on_deprecated: OnDeprecated | None = attrs.field(default=None, kw_only=True)
     _by_id: Mapping[str, AnyTool] = attrs.field(init=False)
     _lookup: Mapping[str, AnyTool] = attrs.field(init=False)
 
@@ -81,6 +96,9 @@ class Toolbox:
         text("toolbox", "revision", self.revision, blank=False)
         if self.default_timeout is not None:
             seconds("toolbox", "default_timeout", self.default_timeout, zero=False)
+        if self.on_deprecated is not None and not callable(cast("object", self.on_deprecated)):
+            reason = f"must be a function of a tool and a call, not {shown(self.on_deprecated)}"
+            raise DefinitionError("toolbox", "on_deprecated", reason)
         indexed = by_id((tool.bound(self.middleware) for tool in self.tools), replace=False)
         object.__setattr__(self, "tools", tuple(indexed.values()))
         object.__setattr__(self, "_by_id", indexed)
@@ -97,6 +115,10 @@ class Toolbox:
     def near(self, name: str, count: int = 3) -> tuple[str, ...]:
         """The *count* names that look most like *name*, best first; none when nothing comes close."""
         return near(name, self.names, count)
+
+    def missing(self, *names_or_ids: str) -> tuple[str, ...]:
+        """Those of *names_or_ids* that mean no tool, in the order given; none when all tools are there."""
+        return tuple(wanted for wanted in names_or_ids if wanted not in self._lookup)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -145,9 +167,91 @@ class Toolbox:
         together = by_id((*self.tools, *map(self._bound, added)), replace=replace)
         return attrs.evolve(self, tools=together.values(), context=context)
 
+    def query(
+        self,
+        condition: Condition | None = None,
+        /,
+        *,
+        offset: int = 0,
+        limit: int | None = None,
+        ranked: bool = False,
+        **criteria: Unpack[Criteria],
+    ) -> QueryResult:
+        """The tools that are as asked, with the arguments of `armory_trio.toolbox.query.query_tools`.
+
+        Raises:
+            DefinitionError: There is no such criterion, or an argument is not legal.
+        """
+        from .query import query_tools  # noqa: PLC0415  # only who queries pays for it
+
+        return query_tools(self, condition, offset=offset, limit=limit, ranked=ranked, **criteria)
+
+    def search(
+        self, query: str, *, limit: int = 10, where: Where | None = None, explain: bool = False
+    ) -> tuple[Match, ...]:
+        """The tools whose words fit *query* best, best first: what `armory_trio.toolbox.search.SearchIndex.search` does.
+
+        The index is made by the first search and kept as long as this toolbox is. Needs the extra ``search``.
+
+        Raises:
+            DefinitionError: An argument has the wrong type, or a package of the extra is not installed.
+        """
+        from .search import index_of  # noqa: PLC0415  # only who searches pays for it
+
+        return index_of(self).search(query, limit=limit, where=where, explain=explain)
+
+    @overload
+    def inspect(self, level: Literal["summary"]) -> ToolboxInspection[ToolSummary]: ...
+    @overload
+    def inspect(self, level: Literal["standard"] = "standard") -> ToolboxInspection[ToolOutline]: ...
+    @overload
+    def inspect(self, level: Literal["full"]) -> ToolboxInspection[ToolDetails]: ...
+    def inspect(self, level: Level = "standard") -> ToolboxInspection[ToolSummary]:
+        """What it holds, as values that share nothing with the tools and encode as JSON.
+
+        Args:
+            level: ``summary`` is for a list, ``standard`` for a card, ``full`` is all that the tools say of themselves.
+
+        Raises:
+            DefinitionError: There is no such level.
+        """
+        from .inspection import inspect_tools  # noqa: PLC0415  # only who inspects pays for it
+
+        return inspect_tools(self, level)
+
     def _bound(self, tool: AnyTool) -> AnyTool:
         listed = self._by_id.get(tool.id.text)
         return listed if listed is not None and listed.bare is tool else tool.bound(self.middleware)
+
+    def to_json(self) -> dict[str, object]:
+        """A JSON object with its revision, its default timeout and the definitions of its tools, in order.
+
+        What is code stays here: functions, context, middleware, and how tools are run.
+        """
+        from ._manifest import toolbox_to_json  # noqa: PLC0415  # only who writes toolboxes pays for it
+
+        return toolbox_to_json(self)
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, object], *, get_tool: GetTool) -> Toolbox:
+        """Read what `to_json` wrote: the definitions are equal, and so are their digests.
+
+        Args:
+            document: What `to_json` answered.
+            get_tool: Answers for a definition what runs it: a tool that has this very definition, a function (or a
+                `lazy` one) that takes the validated arguments as a dict, or None. The schemas decide what is valid.
+
+        Raises:
+            DefinitionError: Something in the document is wrong, or *get_tool* answers nothing that fits; the error
+                names the tool and the place.
+        """
+        from ._manifest import toolbox_from_json  # noqa: PLC0415  # only who reads toolboxes pays for it
+
+        return toolbox_from_json(document, get_tool)
+
+    def as_execute_resolver(self) -> Callable[[ToolDefinition], AnyTool | None]:
+        """A ``get_tool`` that answers the tools of this toolbox, by their id."""
+        return lambda definition: self._by_id.get(definition.id.text)
 
     async def available(self, context: Mapping[str, object] | None = None) -> tuple[AnyTool, ...]:
         """The tools that can be used here, in order: what a model should be shown.

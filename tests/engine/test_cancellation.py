@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Final, Literal, cast
 
 import pytest
@@ -15,12 +15,14 @@ import trio.testing
 import armory_trio
 from armory_trio import (
     BatchError,
+    CallNext,
     ElicitAccepted,
     ElicitAnswer,
     ElicitRequest,
     Execution,
     ExecutionSettled,
     Limits,
+    MiddlewareCall,
     OfExecution,
     Snapshot,
     Supervisor,
@@ -32,6 +34,7 @@ from armory_trio import (
     serve_until_signal,
     tool,
 )
+from armory_trio.definitions import contract_from_pair
 from armory_trio.testing import mock_tool, sample_toolbox
 from tests.engine.cancelling import Case, Probe, assert_nothing_is_held, assert_unharmed, cancel_everywhere
 from tests.requirements import requirement
@@ -503,6 +506,47 @@ async def a_declared_wait(ctx: ToolContext, probe: Probe) -> None:
     await probe.run(work)
     _, shown = _own(ctx)
     assert (shown.state, shown.declared_wait) == ("active", None)
+
+
+@covers("CallNext.__call__")
+async def going_on_from_a_middleware(probe: Probe) -> None:
+    async def stopping(call: MiddlewareCall, ctx: ToolContext, call_next: CallNext) -> object:
+        if call.tool.name != "change":
+            return await call_next()
+        return "stopped" if await probe.run(call_next) else "let go"
+
+    async def slow(call: MiddlewareCall, ctx: ToolContext, call_next: CallNext) -> object:
+        await trio.sleep(1)
+        value = await call_next()
+        await trio.sleep(1)
+        return value
+
+    async with open_supervisor(Toolbox(sample_toolbox(), middleware=[stopping, slow])) as supervisor:
+        execution = supervisor.start(CHANGE)
+        with trio.CancelScope(shield=True):
+            snapshot, result = await execution.settled(), await execution.result()
+        assert (snapshot.abort, snapshot.ended_at is None) == (None, False)
+        assert result.outcome == "success"
+        assert result.value == "stopped" or (result.effect, result.attempts) == ("completed", 1)
+        assert result.attempts or result.effect == "none"
+        assert result.effect == snapshot.effect
+        await assert_unharmed(supervisor)
+
+
+@covers("InputContract.validate_async")
+async def a_validator_that_is_awaited(probe: Probe) -> None:
+    ended: list[bool] = []
+
+    async def decide(_arguments: Mapping[str, object]) -> bool:
+        try:
+            await trio.sleep(1)
+        finally:
+            ended.append(True)
+        return True
+
+    contract = contract_from_pair({"type": "object"}, decide)
+    await probe.run(lambda: contract.validate_async({}))
+    assert ended == [True]
 
 
 # ── all of them ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -654,7 +654,7 @@ async def test_a_failure_of_the_engine_ends_one_execution_and_is_reported(
     assert "planted" in caplog.text
 
 
-def _broken(record: object, value: object) -> None:
+def _broken(*_: object) -> None:
     raise RuntimeError("planted")
 
 

@@ -222,7 +222,7 @@ class Conversation:
 
     def _deliver(self, message: Chunk) -> None:
         sink = self._sink
-        if sink is None or self._owed >= self._plan.buffer:
+        if sink is None or self._owed >= self._plan.tool.options.buffer:
             raise BrokenFrame("a chunk that nobody has room for")
         try:
             chunk = self._crossing.read_chunk(message.value)
@@ -233,7 +233,7 @@ class Conversation:
         sink.accept(chunk)
         self._owed += 1
         if buffer is None or not wanted:
-            if self._owed * 2 >= self._plan.buffer:
+            if self._owed * 2 >= self._plan.tool.options.buffer:
                 self._pay()
         elif buffer.full:
             buffer.mark_waiting()

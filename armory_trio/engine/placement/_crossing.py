@@ -55,7 +55,7 @@ class Crossing:
             seconds_left=None if record.deadline is None else record.deadline - now,
             request_context=record.request_context,
             context=self._context(),
-            credits=plan.buffer,
+            credits=plan.tool.options.buffer,
             max_frame=self.process.max_frame,
         )
 

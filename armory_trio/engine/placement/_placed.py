@@ -102,4 +102,5 @@ def reduced(record: Record, plan: Plan) -> object:
     collected = record.collected
     if collected is None:
         return None
-    return collected if plan.reducer is None else plan.reducer(collected)
+    reduce = plan.tool.options.reducer if plan.reduces else None
+    return collected if reduce is None else reduce(collected)

@@ -13,7 +13,7 @@ from ._thread import ThreadBody
 
 
 class TaskBody:
-    """A body on trio's thread that is no coroutine function: a generator of either kind, or an inline function."""
+    """A body on trio's thread: a generator of either kind, an inline function, or an async one with middleware."""
 
     __slots__ = ("_door", "_plan", "_record")
 
@@ -27,7 +27,7 @@ class TaskBody:
         record, plan = self._record, self._plan
         context: TaskContext | InlineContext | None = None
         if plan.wants_context:
-            kind = TaskContext if plan.kind == "async-generator" else InlineContext
+            kind = TaskContext if plan.kind.startswith("async") else InlineContext
             context = kind(record, self._door)
         return await deliver_inline(record, plan, plan.invoke(record.validated, context))
 

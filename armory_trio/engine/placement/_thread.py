@@ -91,11 +91,21 @@ class ThreadBody:
         self._worker = worker = Worker(function, *args)
         record.in_thread = True
         name = f"armory:{record.id}"
-        await trio.to_thread.run_sync(worker.work, thread_name=name, abandon_on_cancel=True, limiter=_UNLIMITED)
+        try:
+            await trio.to_thread.run_sync(worker.work, thread_name=name, abandon_on_cancel=True, limiter=_UNLIMITED)
+        except Exception:  # the system has no more threads
+            self._worker, record.in_thread = None, False
+            raise
         assert worker.result is not None
         record.in_thread = False
         self._worker = None
         return worker.result.unwrap()
 
     async def _pump(self, generator: SyncGenerator, sink: ChunkSink) -> None:
-        await self._in_thread(ThreadPump(self._record, sink, self._plan.buffer), generator)
+        pump = ThreadPump(self._record, sink, self._plan.tool.options.buffer)
+        try:
+            await self._in_thread(pump, generator)
+        except Exception as exc:
+            raise pump.broken or exc from None
+        if pump.broken is not None:
+            raise pump.broken

@@ -1,0 +1,57 @@
+"""A toolbox that is exchanged while a supervisor runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from ..toolbox import LiveToolbox, Toolbox, ToolboxChange
+from ._concurrency import Token, current_token
+from ._events import ToolboxChanged
+from ._execution import Core
+
+
+@contextmanager
+def followed(toolbox: Toolbox | LiveToolbox, core: Core, exchange: Callable[[Toolbox], None]) -> Generator[None]:
+    """As long as the block lasts, *exchange* is called with what takes the place of a live *toolbox*.
+
+    What is exchanged on trio's thread counts at once; from another thread it counts as soon as trio gets to it.
+    """
+    if isinstance(toolbox, Toolbox):
+        yield
+        return
+    token = current_token()
+
+    def take_over(change: ToolboxChange) -> None:
+        exchange(change.after)
+        if core.feed.readers:
+            core.feed.send(
+                ToolboxChanged(
+                    sequence=core.feed.next(),
+                    at=core.now(),
+                    revision=change.revision,
+                    added=change.added,
+                    removed=change.removed,
+                    changed=change.changed,
+                )
+            )
+
+    def listen(change: ToolboxChange) -> None:
+        if _is_here(token):
+            take_over(change)
+        else:
+            token.run_sync_soon(take_over, change)
+
+    stop = toolbox.listen(listen)
+    exchange(toolbox.toolbox)  # it may have been exchanged since the supervisor took it
+    try:
+        yield
+    finally:
+        stop()
+
+
+def _is_here(token: Token) -> bool:
+    try:
+        return current_token() is token
+    except RuntimeError:
+        return False

@@ -1,0 +1,103 @@
+"""What went wrong, read from exceptions: by their type, never by their words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import trio
+
+from ..content import UnencodableResult
+from ..definitions import DEFAULT_CODES, ArgumentIssue, OutputInvalid, ToolError, ToolFailure
+from ._concurrency import leaves
+from ._execution import Record
+
+_CONNECTION_ERRORS: Final = (ConnectionError, trio.BrokenResourceError)
+_TOLD_AT_MOST: Final = 8
+"""Members of an exception group that are named; more are counted."""
+
+
+class StrayCancelled(Exception):
+    """A tool raised a ``trio.Cancelled`` of no scope that is cancelled here: one that it kept from elsewhere."""
+
+
+def without_wrapping(exc: BaseException) -> BaseException:
+    """The exception that a person would name: the only leaf of a group that is no cancellation."""
+    own = [leaf for leaf in leaves(exc) if not issubclass(type(leaf), trio.Cancelled)]
+    return own[0] if len(own) == 1 else exc
+
+
+def error_of(exc: BaseException, record: Record) -> ToolError:
+    """Classify *exc* by its type; never by its words."""
+    if isinstance(exc, ToolFailure):
+        if exc.category not in DEFAULT_CODES or not isinstance(exc.code, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # what its class checked can be changed
+            raise ValueError(f"a ToolFailure of category {exc.category!r} with code {exc.code!r}")
+        details = None if exc.details is None else dict(exc.details)
+        retryable = exc.category in ("transient", "timeout") if exc.retryable is None else exc.retryable
+        message = sayable(lambda: exc.message) or exc.code
+        return ToolError(exc.category, exc.code, message, retryable, details)
+    if isinstance(exc, StrayCancelled):
+        return ToolError("internal", "STRAY_CANCELLED", str(exc))
+    if isinstance(exc, UnencodableResult):
+        return ToolError("internal", "OUTPUT_INVALID", str(exc))
+    if isinstance(exc, OutputInvalid):
+        return unfit(exc)
+    message = _undeclared(record, description_of(exc))
+    if isinstance(exc, _CONNECTION_ERRORS):
+        return ToolError("transient", "CONNECTION_LOST", message, retryable=True)
+    if isinstance(exc, TimeoutError | trio.TooSlowError):
+        return ToolError("transient", "TRANSIENT_ERROR", message, retryable=True)
+    return ToolError("internal", "INTERNAL_ERROR", message)
+
+
+def unreadable(record: Record, exc: BaseException) -> ToolError:
+    """What is told of *exc* when code of its own keeps it from being read."""
+    message = _undeclared(record, f"{_name_of(exc)}: it cannot be read, for code of its own raises")
+    return ToolError("internal", "INTERNAL_ERROR", message)
+
+
+def _undeclared(record: Record, message: str) -> str:
+    if record.core.settings.error_detail == "declared":
+        return f"The tool failed ({record.id}); its operator can look the reason up."
+    return message
+
+
+def description_of(exc: BaseException) -> str:
+    """Type and text of *exc*; of all its members when it is a group."""
+    members = [leaf for leaf in leaves(exc) if not issubclass(type(leaf), trio.Cancelled)]
+    if len(members) > 1:
+        named = "; ".join(description_of(leaf) for leaf in members[:_TOLD_AT_MOST])
+        more = f"; and {len(members) - _TOLD_AT_MOST} more" if len(members) > _TOLD_AT_MOST else ""
+        return f"{len(members)} errors: {named}{more}"
+    name = _name_of(exc)
+    text = sayable(lambda: str(exc))
+    return f"{name}: {text}" if text else name
+
+
+def _name_of(exc: BaseException) -> str:
+    return sayable(lambda: type(exc).__name__) or "an exception without a name"
+
+
+def sayable(text: Callable[[], str]) -> str:
+    """Words of the user's, as every encoder takes them; none if they cannot be made.
+
+    Half a character, as in the name of a file that is no text, is spelled out.
+    """
+    try:
+        return str.encode(text(), "utf-8", "backslashreplace").decode()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: ASYNC103  # code of the user's; nothing is awaited
+        return ""  # noqa: ASYNC104  # as said
+
+
+def unfit(exc: OutputInvalid) -> ToolError:
+    """What is told of a value that the tool did not promise."""
+    return ToolError(
+        "internal", "OUTPUT_INVALID", f"the tool returned what it did not promise: {exc}", details=issues_of(exc.issues)
+    )
+
+
+def issues_of(issues: Sequence[ArgumentIssue]) -> dict[str, object]:
+    """The details of an error that lists *issues*."""
+    return {"issues": [{"path": issue.path, "code": issue.code, "message": issue.message} for issue in issues]}

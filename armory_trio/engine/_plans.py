@@ -1,0 +1,64 @@
+"""What calls mean by the names that they give, compiled for the engine and kept as long as the toolbox is."""
+
+from __future__ import annotations
+
+from ..definitions import Tool
+from ..toolbox import Resolved, Resolver, Toolbox, Unresolved
+from ._execution import Core
+from ._plan import Plan, compile_plan
+from ._settlement import wake
+
+
+class Plans:
+    """The compiled tools of one toolbox, by the names that calls use."""
+
+    __slots__ = ("_by_tool", "_core", "_resolver", "_revision", "by_name")
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.by_name: dict[str, Plan] = {}
+        self._by_tool: dict[Tool[..., object], Plan] = {}
+        self._resolver = Resolver(core.toolbox, core.settings.resolution)
+        self._revision = 0
+
+    def find(self, name: str) -> Plan | None:
+        """The plan of the tool that a call means by *name*: an exact id or name, or a misspelling of one."""
+        plan = self.by_name.get(name)
+        if plan is None:
+            found = self.resolve(name)
+            plan = None if isinstance(found, Unresolved) else self.of(found.tool)
+        return plan
+
+    def resolve(self, name: str) -> Resolved | Unresolved:
+        """What *name*, which has no plan yet, means."""
+        found = self._resolver.resolve(name)
+        if isinstance(found, Resolved) and found.tier == "exact":  # a model can think of any number of misspellings
+            self.by_name[name] = self.of(found.tool)
+        return found
+
+    def exchange(self, toolbox: Toolbox) -> None:
+        """Calls that come from now on are resolved in *toolbox*. What is admitted keeps its plan."""
+        self._core.toolbox = toolbox
+        self._resolver = Resolver(toolbox, self._core.settings.resolution)
+        self._revision += 1
+        self.by_name.clear()
+        self._by_tool.clear()
+
+    def of(self, tool: Tool[..., object]) -> Plan:
+        """The plan of this very *tool*, whatever its name means in the toolbox."""
+        plan = self._by_tool.get(tool)
+        if plan is None:
+            plan = self._by_tool[tool] = self._compiled(tool)
+        return plan
+
+    def _compiled(self, tool: Tool[..., object]) -> Plan:
+        core, groups = self._core, self._core.settings.limits.groups
+        plan = compile_plan(tool, core.toolbox, groups=groups)
+        if plan.size is None:
+            return plan
+        try:
+            wake(core, core.planner.set_limit(plan.own_limit, plan.size))
+        except ValueError:  # the tool in whose place it came allows more, and calls of that one run or wait
+            plan = compile_plan(tool, core.toolbox, groups=groups, label=f" since exchange {self._revision}")
+            core.planner.set_limit(plan.own_limit, plan.size or 1)
+        return plan
