@@ -1,0 +1,1 @@
+"""Patterns, each as a small program: ``python -m examples.patterns.circuit_breaker``."""
