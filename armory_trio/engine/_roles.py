@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from ..authority import LoopDetection, LoopDetector, LoopVerdict
 from ..definitions import EffectRecord, ToolCall, ToolDefinition, ToolResult, input_digest, output_digest
+from ..definitions._identity import DEFAULT_NAMESPACE
 from ..errors import JsonError
 from ._timers import Timed
 
@@ -46,6 +47,10 @@ class Sweep:
         self.tripped: list[Callable[[], None]] = []
 
 
+_USUAL: Final = f"{DEFAULT_NAMESPACE}:"
+"""What a model does not see of the id of a tool."""
+
+
 class Repeats:
     """Calls that repeat themselves: what was judged of those that run, until it is known how they end."""
 
@@ -60,7 +65,8 @@ class Repeats:
         if not self._detector.settings.watches(tool):
             return None
         try:
-            verdict = self._detector.check(tool.id.text, input_digest(call.arguments), owner=owner)
+            name = tool.id.text.removeprefix(_USUAL)
+            verdict = self._detector.check(name, input_digest(call.arguments), owner=owner)
         except JsonError:
             return None  # its validation will say what is wrong
         self._running[execution_id] = verdict

@@ -9,6 +9,7 @@ from typing import Final
 import attrs
 
 from ..definitions import Tool
+from ..definitions._identity import DEFAULT_NAMESPACE
 from ..errors import DuplicateToolError
 
 AnyTool = Tool[..., object]
@@ -16,7 +17,6 @@ AnyTool = Tool[..., object]
 _VERSION: Final = re.compile(
     r"v?(?P<release>[0-9]+(?:\.[0-9]+)*)(?:-(?P<prerelease>[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?"
 )
-_DEFAULT_NAMESPACE: Final = "default"
 
 Rank = tuple[object, ...]
 
@@ -96,7 +96,7 @@ def lookup(tools: Mapping[str, AnyTool]) -> dict[str, AnyTool]:
 
 def _rank(tool: AnyTool) -> Rank:
     return (
-        tool.id.namespace == _DEFAULT_NAMESPACE,
+        tool.id.namespace == DEFAULT_NAMESPACE,
         not tool.definition.deprecated,
         version_rank(tool.id.version),
     )
