@@ -200,7 +200,8 @@ def _availability(record: Record, plan: Plan, context: Mapping[str, object]) -> 
 def _ask_for_room(record: Record, plan: Plan) -> None:
     core = record.core
     needs = _slots(record, plan)
-    if not needs and not plan.touches and not record.in_order:
+    plain = not plan.touches and not record.in_order
+    if plain and (not needs or (record.parent is None and _is_let_in(record, needs))):
         return
     try:
         claim = _claim(record, plan, needs)
@@ -225,6 +226,15 @@ def _ask_for_room(record: Record, plan: Plan) -> None:
         wake(core, decision.others)
 
 
+def _is_let_in(record: Record, needs: tuple[str, ...]) -> bool:
+    """Whether everything is free that a call which only needs slots asks for: it then holds it. The way of nearly all."""
+    claim = Claim(order=record.number, owner=record.owner, needs=needs, label=record.id)
+    if not record.core.planner.start_plainly(claim):
+        return False
+    record.claim, record.claim_held = claim, True
+    return True
+
+
 def _claim(record: Record, plan: Plan, needs: tuple[str, ...]) -> Claim:
     reads, writes = _touched(record, plan)
     return Claim(
@@ -240,6 +250,8 @@ def _claim(record: Record, plan: Plan, needs: tuple[str, ...]) -> Claim:
 
 def _slots(record: Record, plan: Plan) -> tuple[str, ...]:
     core = record.core
+    if not core.wants_room and not record.extra_needs:
+        return plan.needs
     needs = plan.needs + core.always + record.extra_needs
     if core.settings.limits.per_owner is not None and record.owner is not None:
         needs = (*needs, f"{_OWNER}:{record.owner}")

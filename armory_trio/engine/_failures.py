@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -13,6 +15,8 @@ from ._concurrency import leaves
 from ._execution import Record
 
 _CONNECTION_ERRORS: Final = (ConnectionError, trio.BrokenResourceError)
+_UNREACHABLE: Final = frozenset((errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH))
+"""What an `OSError` says by its number that has no class of its own."""
 _TOLD_AT_MOST: Final = 8
 """Members of an exception group that are named; more are counted."""
 
@@ -43,11 +47,26 @@ def error_of(exc: BaseException, record: Record) -> ToolError:
     if isinstance(exc, OutputInvalid):
         return unfit(exc)
     message = _undeclared(record, description_of(exc))
-    if isinstance(exc, _CONNECTION_ERRORS):
+    if _is_connection_error(exc) or _could_not_connect(exc):
         return ToolError("transient", "CONNECTION_LOST", message, retryable=True)
-    if isinstance(exc, TimeoutError | trio.TooSlowError):
+    if isinstance(exc, TimeoutError | trio.TooSlowError) or _is_name_service_busy(exc):
         return ToolError("transient", "TRANSIENT_ERROR", message, retryable=True)
     return ToolError("internal", "INTERNAL_ERROR", message)
+
+
+def _is_connection_error(exc: BaseException) -> bool:
+    return isinstance(exc, _CONNECTION_ERRORS) or (isinstance(exc, OSError) and exc.errno in _UNREACHABLE)
+
+
+def _could_not_connect(exc: BaseException) -> bool:
+    """Whether *exc* is what `trio.open_tcp_stream` raises: an `OSError` of no number, caused by those of each attempt."""
+    if not isinstance(exc, OSError) or exc.errno is not None or exc.__cause__ is None:
+        return False
+    return all(_is_connection_error(attempt) for attempt in leaves(exc.__cause__))
+
+
+def _is_name_service_busy(exc: BaseException) -> bool:
+    return isinstance(exc, socket.gaierror) and exc.errno == socket.EAI_AGAIN
 
 
 def unreadable(record: Record, exc: BaseException) -> ToolError:

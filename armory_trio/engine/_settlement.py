@@ -130,10 +130,15 @@ def _with_digests(record: Record, plan: Plan, result: ToolResult[object]) -> Too
     if "input" in plan.digests and record.call is not None:
         with suppress(JsonError):
             given = input_digest(record.call.arguments)
-    if "output" in plan.digests and result.outcome == "success":
+    if "output" in plan.digests and result.outcome == "success" and _value_is_kept(record, plan):
         with suppress(JsonError):
             came = output_digest(result.value)
     return msgspec.structs.replace(result, input_digest=given, output_digest=came)
+
+
+def _value_is_kept(record: Record, plan: Plan) -> bool:
+    """Whether the value is in the result. Of a stream that is not collected nothing is: any two would look equal."""
+    return record.collects or not (record.chunks or "generator" in plan.tool.kind)
 
 
 def _release(record: Record, effect: Effect) -> None:
@@ -242,12 +247,13 @@ def cancelled(record: Record) -> None:
 def abort_error(record: Record) -> ToolError:
     """What the caller of an aborted execution is told."""
     assert record.abort is not None
-    code = record.abort_code
+    code, reason = record.abort_code, record.abort.reason
     if code in _TIMEOUT_CODES:
-        return ToolError("timeout", code, record.abort.reason, retryable=True)
+        return ToolError("timeout", code, reason, retryable=True)
     if not record.attempts:
         code = "NOT_STARTED"
-    return ToolError("cancelled", code, record.abort.reason, details={"source": record.abort.source})
+    message = reason if reason.strip() else "no reason was given"
+    return ToolError("cancelled", code, message, details={"source": record.abort.source})
 
 
 def finish(record: Record) -> None:

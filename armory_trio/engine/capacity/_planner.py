@@ -148,7 +148,7 @@ class Planner:
         """
         if claim.standing is not IDLE:
             raise TransitionError(f"{claim!r} was requested, but it is {claim.standing.value} already")
-        if claim.parent is None and not claim.uses and self._start_plainly(claim):
+        if claim.parent is None and not claim.uses and self.start_plainly(claim):
             return _GRANTED
         dispatcher = self._dispatcher
         for name in claim.needs:
@@ -179,8 +179,14 @@ class Planner:
         """
         return would_wait(self._dispatcher, claims)
 
-    def _start_plainly(self, claim: Claim) -> bool:
-        """The way of nearly all calls: top-level, nothing read or written, every slot free, nobody passed by."""
+    def start_plainly(self, claim: Claim) -> bool:
+        """The way of nearly all calls: whether a new claim of the top level, which neither reads nor writes, may start.
+
+        It may if every slot is free and it passes nobody by. If not, nothing has changed; `request` it then.
+
+        Raises:
+            LookupError: It needs a limit that was never set.
+        """
         limits = self._limits
         needs = claim.needs
         dispatcher = self._dispatcher
