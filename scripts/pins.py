@@ -19,6 +19,9 @@ from packaging.utils import canonicalize_name
 
 ROOT: Final = Path(__file__).parents[1]
 PINS: Final = ROOT / "requirements" / "dev.txt"
+NOT_PINNED: Final = ("all", "minilm")
+"""Extras that stand for others, or are too large to be installed for the tests."""
+
 HEADER: Final = """\
 # Every package that the tests, the checks and the demo run with: the extras of pyproject.toml, its `dev` group, and
 # whatever those bring along. Written by scripts/pins.py, which keeps the lines that have a marker: what only another
@@ -27,12 +30,12 @@ HEADER: Final = """\
 
 
 def wanted() -> list[Requirement]:
-    """What pyproject.toml asks for: runtime, every extra but ``all``, and the dev group."""
+    """What pyproject.toml asks for: runtime, the extras that ``all`` stands for, and the dev group."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     extras: dict[str, list[str]] = project["project"]["optional-dependencies"]
     texts: list[str] = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
     for name, members in extras.items():
-        if name != "all":
+        if name not in NOT_PINNED:
             texts.extend(members)
     return [Requirement(text) for text in texts]
 

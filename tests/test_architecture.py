@@ -48,8 +48,10 @@ ORDER: Final = {
     "definitions": (
         "_plurals",
         "_checks",
+        "_value",
         "_identity",
         "_json_values",
+        "_careful_json",
         "_strict_json",
         "_canonical",
         "_minting",
@@ -58,6 +60,7 @@ ORDER: Final = {
         "_retry",
         "_context",
         "_effects",
+        "_reading",
         "_definition",
         "_middleware",
         "_process",
@@ -66,6 +69,7 @@ ORDER: Final = {
         "_importable",
         "_docstring",
         "_arguments",
+        "_outputs",
         "contracts/_calling",
         "contracts/_compiled",
         "contracts/_fitting",
@@ -83,11 +87,21 @@ ORDER: Final = {
         "contracts/_cattrs",
         "contracts/_typed",
         "contracts/_json_schema",
+        "contracts/_pairs",
+        "contracts/_results",
+        "contracts/_hints",
         "contracts/_annotations",
         "contracts/_signature",
         "contracts/__init__",
+        "_digests",
+        "_wire",
         "_tool",
+        "_lazy",
+        "_with_context",
+        "_building",
         "_making",
+        "_builder",
+        "_executable",
     ),
     "engine": (
         "_lifecycle",
@@ -112,11 +126,13 @@ ORDER: Final = {
         "_roles",
         "_execution",
         "_streams",
+        "_failures",
         "_settlement",
         "_abort",
         "_elicitation",
         "_tool_actions",
         "_tool_context",
+        "_plans",
         "_admission",
         "placement/_placed",
         "placement/_thread",
@@ -134,6 +150,7 @@ ORDER: Final = {
         "placement/_process_body",
         "placement/_placing",
         "placement/__init__",
+        "_chunks",
         "_onion",
         "_actor",
         "_joining",
@@ -143,6 +160,7 @@ ORDER: Final = {
         "_signals",
         "_shutdown",
         "_views",
+        "_exchange",
         "_supervisor",
         "_opening",
     ),
@@ -161,6 +179,9 @@ PURE: Final = (
 
 IMPURE: Final = ("trio", "time", "socket", "subprocess", "threading", "asyncio", "anyio", "signal")
 
+LOCKS: Final = ("toolbox/_live",)
+"""Pure modules that may use `threading`, for a lock around what several threads may set."""
+
 CORE: Final = ("attrs", "msgspec", "outcome", "structlog", "trio", "typing_extensions")
 """The foreign packages that any room may use (but for the pure ones, which leave trio alone)."""
 
@@ -174,10 +195,12 @@ LEAVES: Final = {
     "google": ("providers/gemini",),
     "jsonschema_rs": ("definitions",),
     "mcp": ("integrations/mcp",),
+    "numpy": ("toolbox/search",),
     "openai": ("providers/openai",),
     "opentelemetry": ("observability",),
     "psycopg": ("storage/sql",),
     "pydantic": ("definitions",),
+    "rapidfuzz": ("toolbox/search",),
     "re2": ("kits/coding",),
     "rich": ("cli",),
     "sqlalchemy": ("storage/sql",),
@@ -204,6 +227,7 @@ class Door(NamedTuple):
 DOORS: Final = (
     Door("toolbox/_toolbox", ("Toolbox.execute",), "engine"),
     Door("definitions/_tool", ("Tool.__call__", "Tool.call"), "engine"),
+    Door("definitions/_lazy", ("LazyBody.load",), "engine"),
     Door("toolbox/_toolbox", ("Toolbox.to_*", "Toolbox.from_*"), "providers"),
 )
 
@@ -216,12 +240,15 @@ HEAVY: Final = (
     "click",
     "google",
     "mcp",
+    "numpy",
     "openai",
     "opentelemetry.sdk",
     "psycopg",
     "pydantic",
+    "rapidfuzz",
     "re2",
     "rich",
+    "snowballstemmer",
     "sqlalchemy",
 )
 """What `import armory_trio` must not load: who does not use a leaf does not pay for it."""
@@ -375,7 +402,7 @@ def impure(imports: Iterable[Import]) -> Iterator[str]:
         if not _within(found.module, PURE) or _through_a_door(found, (found.own or ("",))[0]):
             continue
         if found.own is None:
-            if found.distribution in IMPURE:
+            if found.distribution in IMPURE and (found.distribution != "threading" or found.module not in LOCKS):
                 yield found.place
         elif found.own[0] == "engine" and not _within("/".join(found.own), PURE):
             yield found.place
@@ -548,9 +575,10 @@ def _broken(module: str, source: str) -> list[str]:
         pytest.param("engine/capacity/_planner", "from .._concurrency import Alarm", id="an impure module"),
         pytest.param("engine/capacity/_planner", "import trio", id="trio in a pure module"),
         pytest.param("definitions/_call", "import time", id="a clock in a pure module"),
+        pytest.param("toolbox/_toolbox", "from threading import Lock", id="threads in a pure module"),
         pytest.param("definitions/_identity", "from ._call import ToolCall", id="a later definition"),
         pytest.param("engine/_actor", "import pydantic", id="a foreign package outside its leaf"),
-        pytest.param("engine/_actor", "import numpy", id="a foreign package without a leaf"),
+        pytest.param("engine/_actor", "import pandas", id="a foreign package without a leaf"),
         pytest.param("engine/_actor", "trio.lowlevel.spawn_system_task(f)", id="low level, by attribute"),
         pytest.param("engine/_actor", "from trio.lowlevel import ParkingLot", id="low level, by name"),
         pytest.param("engine/_actor", "from trio import lowlevel", id="low level, whole"),
@@ -607,6 +635,7 @@ def test_a_declared_any_is_seen(source: str, *, found: bool) -> None:
         pytest.param("engine/_supervisor", "from . import _actor\nfrom ._timers import Timers", id="earlier modules"),
         pytest.param("engine/__init__", "from ._supervisor import Supervisor as Supervisor", id="a room's face"),
         pytest.param("engine/_concurrency", "import trio.lowlevel", id="the home of the low level"),
+        pytest.param("toolbox/_live", "from threading import RLock", id="a lock where one is needed"),
         pytest.param("cli/_run", "import click, rich.console", id="a leaf"),
         pytest.param("__init__", "from .engine import open_supervisor", id="the public face"),
     ],

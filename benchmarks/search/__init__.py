@@ -1,0 +1,1 @@
+"""How well tools are found, and how fast. ``python -m benchmarks.search`` measures it on the Berkeley data."""

@@ -1,0 +1,1 @@
+"""A toolbox whose vectors are kept in LanceDB. ``python -m examples.vector_search`` runs it."""
