@@ -40,15 +40,15 @@ def requirement(*ids: str) -> Callable[[F], F]:
 _DEFINITIONS: Final[Mapping[str, Requirement]] = {
     "definitions.plurals": Requirement("style 4", "Numbers of things are told in the right number, one or many."),
     "definitions.effect.read-only-bare": Requirement(
-        "design 5",
+        "design 5, llm-core 1.2, llm-core 7.1",
         "`read-only` may be declared as a bare word.",
     ),
     "definitions.effect.targets-stated": Requirement(
-        "design 5",
+        "design 5, llm-core 1.2, llm-core 7.1",
         "Every other effect class states at least one target, or the definition is refused.",
     ),
     "definitions.effect.checked": Requirement(
-        "design 5",
+        "design 5, llm-core 1.2, llm-core 2.1, llm-core 8",
         "An unknown class or target kind, an unknown key and an id that is no printable ASCII are refused "
         "with the place.",
         divergence=(
@@ -57,19 +57,19 @@ _DEFINITIONS: Final[Mapping[str, Requirement]] = {
         ),
     ),
     "definitions.effect.order": Requirement(
-        "design 12",
+        "design 12, surroundings 9, llm-core 1.2, llm-core 8",
         "Targets stand in order of kind and id, by code unit, and one that is listed twice stays twice.",
         divergence=(
             "Elsewhere ids are sorted by the collation of the machine's locale; code units are the same everywhere."
         ),
     ),
     "definitions.classify.one-reading": Requirement(
-        "design 5",
+        "design 5, surroundings 9",
         "Effect, risk, metadata flags and tags are read by one classifier into an effect class and a tier.",
         divergence="Elsewhere there are two classifiers, and they disagree.",
     ),
     "definitions.classify.stricter": Requirement(
-        "design 5",
+        "design 5, surroundings 9",
         "Where declarations contradict each other the stricter reading stands, and the contradiction is shown.",
         divergence="Elsewhere an explicit risk overrides the metadata's flags, also to say less.",
     ),
@@ -83,12 +83,12 @@ _DEFINITIONS: Final[Mapping[str, Requirement]] = {
         "Flags in the metadata count as risk in either spelling; one that is neither true nor false is refused.",
     ),
     "definitions.risk.tags": Requirement(
-        "design 5",
+        "design 5, surroundings 2.11",
         "Risk adds its tags behind the user's, without repeating them.",
         divergence="`readonly` is only added when the tool counts as read-only.",
     ),
     "definitions.semantics": Requirement(
-        "design 5",
+        "design 5, llm-core 1.1, llm-core 2.1, llm-core 7.1, llm-core 8",
         "The four semantics have the words of action documents, with defaults, and refuse others.",
         divergence=(
             "Idempotency is `not-supported` by default for every class: `required` would refuse each call without "
@@ -96,7 +96,7 @@ _DEFINITIONS: Final[Mapping[str, Requirement]] = {
         ),
     ),
     "definitions.identity.text": Requirement(
-        "design 5",
+        "design 5, surroundings 2.11",
         "An id is written `namespace:name@version`, percent-encoded, and read back to the same parts.",
     ),
     "definitions.identity.any-name": Requirement(
@@ -104,7 +104,7 @@ _DEFINITIONS: Final[Mapping[str, Requirement]] = {
         "Any text that is not blank is a legal name, namespace or version; surrounding space is trimmed.",
     ),
     "definitions.tags": Requirement(
-        "design 5",
+        "design 5, surroundings 2.11",
         "Tags are trimmed, kebab-case and without repetitions; anything else is refused.",
         divergence="Elsewhere tags that are no list are ignored.",
     ),
@@ -113,16 +113,16 @@ _DEFINITIONS: Final[Mapping[str, Requirement]] = {
         "A tool is deprecated when its lifecycle says so by True or by text, and names its replacement by id.",
     ),
     "definitions.portable": Requirement(
-        "design 5",
+        "design 5, surroundings 2.9, llm-core 1.3, llm-core 2.1, llm-core 7.1",
         "A definition is a value that is written as JSON in full, and what it was made of can be changed "
         "without changing it.",
     ),
     "definitions.json-checked": Requirement(
-        "design 5",
+        "design 5, surroundings 2.9",
         "Metadata and examples must be JSON; what is not is refused at definition, with its path.",
     ),
     "definitions.digest": Requirement(
-        "design 5",
+        "design 5, surroundings 2.9, llm-core 2.2",
         "Equal definitions have equal digests, any difference in content another one, and large numbers in a "
         "schema are no obstacle.",
     ),
@@ -150,7 +150,7 @@ _DEFINITIONS: Final[Mapping[str, Requirement]] = {
         "An async function that asks for the blocking context is refused.",
     ),
     "definitions.tool.wrong-declaration": Requirement(
-        "design 5",
+        "design 5, llm-core 1.1",
         "A wrong declaration raises at definition, with the tool's name, the field and what would be right.",
         divergence="Elsewhere a concurrency of 0 or of text is ignored.",
     ),
@@ -177,12 +177,12 @@ _DEFINITIONS: Final[Mapping[str, Requirement]] = {
         "A bound method is a tool; a method without its object is refused with the way to do it.",
     ),
     "definitions.tool.define": Requirement(
-        "design 17",
+        "design 17, llm-core 1.1, llm-core 7.1",
         "`define_tool` makes a tool of a class, a JSON Schema, a pair of schema and validator, or the "
         "executor's own signature.",
     ),
     "definitions.tool.call": Requirement(
-        "design 5",
+        "design 5, llm-core 1.7, llm-core 8",
         "Calling a tool validates, runs and returns the value, and raises with the result when it ends "
         "otherwise; `call` returns the result.",
     ),
@@ -202,6 +202,158 @@ _DEFINITIONS: Final[Mapping[str, Requirement]] = {
     ),
 }
 
+_DECLARING: Final[Mapping[str, Requirement]] = {
+    "definitions.builder.steps": Requirement(
+        "design 17",
+        "A tool can be said in steps; each answers a new builder, there is one for every declaration, and the tool is the "
+        "one that `define_tool` makes of the same parts.",
+    ),
+    "definitions.builder.missing": Requirement(
+        "design 17",
+        "A builder that cannot build says which step is missing or wrong, with the tool's name.",
+    ),
+    "definitions.executable.joined": Requirement(
+        "design 5, llm-core 1.4, llm-core 7.1",
+        "A definition is joined with a validator and an executor into a tool that has exactly this definition.",
+        divergence="The tool shows its parts: nothing in it is secret, and an executor does not run by being seen.",
+    ),
+    "definitions.executable.agrees": Requirement(
+        "design 5, llm-core 2.4",
+        "A contract over another schema than the definition's is refused; without a validator the definition's own schema "
+        "decides.",
+    ),
+    "definitions.executable.identity": Requirement(
+        "design 5, llm-core 1.4, llm-core 2.4, llm-core 7.1",
+        "A tool is known by its identity: a copy is the tool itself, an equal one is another tool, and it is not pickled.",
+        divergence="There is no registry: elsewhere whatever was spread or cloned is a look-alike that is refused when used.",
+    ),
+    "definitions.lazy.once": Requirement(
+        "design 5, surroundings 3.2",
+        "A lazy function is loaded by the first call, after its arguments were validated, and once; calls that come "
+        "meanwhile wait for the same load.",
+    ),
+    "definitions.lazy.retry": Requirement(
+        "design 7",
+        "A load that fails ends the calls that wait for it with effect `none`, and the next call tries again.",
+        divergence="Elsewhere an awaitable that was rejected stays rejected.",
+    ),
+    "definitions.lazy.cancelled": Requirement(
+        "design 8",
+        "A cancelled load takes nobody with it: one of those who waited for it loads anew.",
+    ),
+    "definitions.lazy.fits": Requirement(
+        "design 5",
+        "What is loaded must be a function of the declared kind; a lazy tool says its name and its input, and runs in no "
+        "worker process.",
+    ),
+    "definitions.with-context": Requirement(
+        "design 5",
+        "Values that are bound to a tool stand in `ctx.context` over those of the toolbox, and change nothing else.",
+        divergence="Elsewhere they may take the place of members of the context itself.",
+    ),
+    "definitions.output.declared": Requirement(
+        "field case 53",
+        "What a tool promises to give is a type or a JSON Schema, stands in its definition, and can be taken from the "
+        "return annotation when that is asked for.",
+        divergence="Elsewhere outputs are not described.",
+    ),
+    "definitions.output.checked": Requirement(
+        "field case 53",
+        "A value that is not what was promised ends the call as `internal` `OUTPUT_INVALID` with issues, and its effect "
+        "stays `completed`.",
+        divergence="Elsewhere outputs are not checked.",
+    ),
+    "definitions.output.kept": Requirement(
+        "design 12",
+        "A value that keeps its promise reaches the caller as it is; written down, it is read back as an equal one.",
+    ),
+    "definitions.digests": Requirement(
+        "design 16.10",
+        "Equal arguments and equal values have equal digests, different ones different digests: types, nesting and the "
+        "borders of chunks count, the order of keys and the spelling of numbers do not.",
+        divergence='Elsewhere `1` and `"1"` collide, and so do chunks that read alike when they are joined.',
+    ),
+    "definitions.digests.declared": Requirement(
+        "design 5",
+        "A tool declares of which side its results carry digests; a side that is not said is on.",
+    ),
+    "definitions.from-json": Requirement(
+        "design 5, surroundings 2.9, surroundings 9",
+        "A definition that was written as JSON is read back equal, with the same digest.",
+        divergence="Elsewhere what was written cannot be read back.",
+    ),
+    "definitions.from-json.refused": Requirement(
+        "design 5",
+        "A document with something missing, unknown, wrong or contradictory is refused, with the tool and the place.",
+    ),
+    "definitions.wire": Requirement(
+        "design 12, llm-core 2.3",
+        "Calls and results are written as JSON and read back equal; what JSON cannot say is refused with its place.",
+    ),
+    "definitions.metadata-function": Requirement(
+        "design 5",
+        "Metadata may be a function that answers it at definition; an async one is refused with what to do instead.",
+        divergence="Elsewhere a tool with an async one is itself awaited.",
+    ),
+    "definitions.input-fields": Requirement(
+        "design 5",
+        "A mapping of names to types is an input; the function gets a dict.",
+    ),
+    "definitions.tool.text": Requirement(
+        "design 5",
+        "The text of a tool is its name and its description.",
+    ),
+    "definitions.import": Requirement(
+        "design 14",
+        "Importing the package loads none of the readers of contracts, docstrings, definitions and bad JSON.",
+    ),
+    "contracts.parser": Requirement(
+        "design 5, surroundings 2.9",
+        "A validator of another library is taken with a JSON Schema that says what it accepts; what it answers reaches "
+        "the function, and what it raises against the arguments is a refusal.",
+    ),
+    "contracts.awaited": Requirement(
+        "design 5, llm-core 1.5, llm-core 2.6",
+        "A validator may be async; it is awaited before the function is called, and its refusal is like any other.",
+    ),
+    "contracts.hints": Requirement(
+        "design 5",
+        "For each issue there is a sentence that says what to do: the near name, what is expected, an example.",
+        divergence="Elsewhere an adapter has to be plugged in, and its hints only reach an event.",
+    ),
+    "contracts.hints.legal": Requirement(
+        "design 5",
+        "An example in a hint is legal by the schema; where none is known there is none.",
+    ),
+    "toolbox.json": Requirement(
+        "design 17, surroundings 2.9, surroundings 9",
+        "A toolbox is written as JSON and read back with equal definitions, each joined with what a resolver answers for it.",
+        divergence="Elsewhere its live functions are part of what is written.",
+    ),
+    "toolbox.json.refused": Requirement(
+        "design 5, surroundings 2.9",
+        "A resolver that answers nothing, something to await, or a tool with another definition is refused at once.",
+        divergence="Elsewhere the first call fails.",
+    ),
+    "toolbox.on-deprecated": Requirement(
+        "design 5, surroundings 3.8",
+        "A toolbox names who is told of calls of deprecated tools; extending keeps it, combining takes the first one's.",
+    ),
+    "toolbox.manifest": Requirement(
+        "design 17",
+        "A toolbox is made of a TOML or JSON file that names functions with their declarations, and its definitions are "
+        "those that the same words make in code.",
+    ),
+    "toolbox.manifest.allow": Requirement(
+        "design 17",
+        "A manifest imports nothing outside of the modules that its reader allows.",
+    ),
+    "toolbox.manifest.refused": Requirement(
+        "design 5",
+        "What is wrong in a manifest is refused with the file, the entry and the field.",
+    ),
+}
+
 _CONTRACTS: Final[Mapping[str, Requirement]] = {
     "contracts.agree": Requirement(
         "design 5",
@@ -215,7 +367,7 @@ _CONTRACTS: Final[Mapping[str, Requirement]] = {
         divergence="Elsewhere unknown arguments are dropped, and the tool runs with its defaults.",
     ),
     "contracts.strict": Requirement(
-        "design 5, field cases 45 and 46",
+        "design 5, field cases 45 and 46, llm-core 1.5",
         "Nothing is coerced: no text for a number, no number for a boolean, no boolean for a number, and no text is "
         "read as JSON a second time.",
     ),
@@ -235,7 +387,7 @@ _CONTRACTS: Final[Mapping[str, Requirement]] = {
         "argument it is an error.",
     ),
     "contracts.issues": Requirement(
-        "design 5, field case 33",
+        "design 5, field case 33, llm-core 1.6",
         "A refusal lists all that is wrong, each with its place, a code word, and what was expected; it never quotes "
         "text that was sent.",
     ),
@@ -309,7 +461,7 @@ _CONTRACTS: Final[Mapping[str, Requirement]] = {
         "Each validated argument reaches its own parameter, by position or by name, and the context its own.",
     ),
     "contracts.schema.legal": Requirement(
-        "design 5",
+        "design 5, surroundings 2.10, surroundings 9",
         "A JSON Schema is compiled with a complete validator; an illegal one, one that is not about an object, or "
         "one that refers to another document is refused at definition, with the place.",
     ),
@@ -318,16 +470,21 @@ _CONTRACTS: Final[Mapping[str, Requirement]] = {
         "No schema and an empty one mean no arguments; a root that does not say how open it is is closed, also over "
         "references and alternatives; the caller's schema is never changed.",
     ),
+    "contracts.schema.hard": Requirement(
+        "field cases 35 to 39, surroundings 9",
+        "Objects without a type, texts beside choices, alternatives inside of lists, references of every form, "
+        "recursion, nulls and constants mean what they say, whatever providers make of them; the schema stays as it is.",
+    ),
     "contracts.schema.filled": Requirement(
         "field case 47",
         "Legal defaults of the root are filled in, and integral floats become integers at every depth.",
     ),
     "contracts.frozen": Requirement(
-        "design 5",
+        "design 5, llm-core 1.3, llm-core 7.1",
         "A contract's schema can't be changed, neither through the contract nor through what it was made of.",
     ),
     "contracts.pair": Requirement(
-        "design 5",
+        "design 5, llm-core 1.5, llm-core 1.6, llm-core 2.4, llm-core 7.1, llm-core 8",
         "A pair of schema and validator is taken as it is: the validator sees a frozen copy, the function gets that "
         "same copy, and issues pass through, a bare property name being a legal path.",
         divergence=(
@@ -374,7 +531,8 @@ _CANONICAL: Final[Mapping[str, Requirement]] = {
         "design section 13", "What is read equals what the standard library reads, where that is strict enough."
     ),
     "canonical.interop-vectors": Requirement(
-        "design section 16.10", "Interop text is RFC 8785 byte for byte, and so are its digests and those of schemas."
+        "design section 16.10, llm-core 1.3, llm-core 2.2",
+        "Interop text is RFC 8785 byte for byte, and so are its digests and those of schemas.",
     ),
     "canonical.interop-refusals": Requirement(
         "design section 16.10",
@@ -388,7 +546,7 @@ _CANONICAL: Final[Mapping[str, Requirement]] = {
         "accepts a value, both give one text.",
     ),
     "canonical.one-text": Requirement(
-        "design section 16.10",
+        "design section 16.10, surroundings 2.9, surroundings 9",
         "Equal values have one text whatever the order of their keys and the spelling of their numbers, and different "
         "texts are different values.",
     ),
@@ -409,7 +567,7 @@ _CANONICAL: Final[Mapping[str, Requirement]] = {
 
 _TOOLBOX: Final[Mapping[str, Requirement]] = {
     "toolbox.duplicate-id": Requirement(
-        "design 16.8, field case 49",
+        "design 16.8, field case 49, surroundings 2.11, surroundings 9, llm-core 1.8",
         "Two different tools with one id are an error that names both origins, unless replacing is asked for.",
         divergence="Elsewhere the later one replaces the earlier in silence.",
     ),
@@ -418,7 +576,7 @@ _TOOLBOX: Final[Mapping[str, Requirement]] = {
         "The same tool met twice is one tool.",
     ),
     "toolbox.versions": Requirement(
-        "design 16.8",
+        "design 16.8, surroundings 2.11, surroundings 9",
         "By name the highest version that is not deprecated is meant, in the order of Semantic Versioning; an "
         "exact id always means itself.",
         divergence="Elsewhere the version that was registered last is taken.",
@@ -429,11 +587,158 @@ _TOOLBOX: Final[Mapping[str, Requirement]] = {
         divergence="Elsewhere whichever was registered last is taken.",
     ),
     "toolbox.lookup": Requirement(
-        "design 3",
+        "design 3, surroundings 2.11",
         "A name or id is found with one lookup, however many tools there are.",
     ),
+    "toolbox.fuzzy.off": Requirement("design 16.13", "Without a `Resolution` only what is spelled right is found."),
+    "toolbox.fuzzy.tiers": Requirement(
+        "design 16.13, surroundings 2.11",
+        "Exact comes before other case, other separators and a prefix too many; each tier can be turned off.",
+        divergence="Elsewhere the tiers cannot be chosen, and the last one compares only what follows the last hyphen.",
+    ),
+    "toolbox.fuzzy.ambiguous": Requirement(
+        "design 16.13", "When a tier could mean several names nothing is guessed, and the names are told."
+    ),
+    "toolbox.fuzzy.same-tool": Requirement(
+        "design 16.13",
+        "A misspelling means the very tool, of all versions and namespaces, that the right spelling means.",
+    ),
+    "toolbox.fuzzy.namespaces": Requirement(
+        "design 16.13",
+        "A name with a namespace means tools of that namespace only; a prefix that is no namespace only tools of the "
+        "default one.",
+        divergence="Elsewhere namespaces are not looked at.",
+    ),
+    "toolbox.fuzzy.suffix": Requirement(
+        "design 16.13, surroundings 2.11, surroundings 9",
+        "Only a prefix that ends in a dot, a slash or two underscores is left out, and the whole rest must be a name.",
+        divergence="Elsewhere `delete-file` may run `read-file`.",
+    ),
+    "toolbox.fuzzy.risk": Requirement(
+        "design 16.13",
+        "A guess picks no tool of a stricter effect class than the host allows; by default destructive and privileged "
+        "tools have to be spelled right, and their names are offered.",
+    ),
+    "toolbox.fuzzy.bounded": Requirement("style 4", "Names of any length and content are answered in bounded time."),
+    "toolbox.live.swap": Requirement(
+        "design 16.9", "A live toolbox is exchanged as a whole, and its revision grows by one with each exchange."
+    ),
+    "toolbox.live.update": Requirement(
+        "design 16.9",
+        "An update, a registration of several tools and their removal take place wholly or not at all.",
+        divergence="Elsewhere a toolbox itself is changed, and a conflict leaves it half changed.",
+    ),
+    "toolbox.live.unregister": Requirement(
+        "design 16.9, surroundings 2.11",
+        "What is taken out is named without doubt: by tool, by id, or by a name that only one has.",
+    ),
+    "toolbox.live.listeners": Requirement(
+        "design 16.9",
+        "Each change is told once to every listener, in order, with what was added, removed and changed; one that "
+        "raises harms nobody.",
+    ),
+    "toolbox.live.threads": Requirement(
+        "design 16.9", "Threads may exchange it at the same time, and no change is lost."
+    ),
+    "toolbox.missing": Requirement(
+        "design 17", "`missing` answers those of the given names that mean no tool, in order."
+    ),
+    "toolbox.query.inputs": Requirement(
+        "design 17, surroundings 2.1, surroundings 9, surroundings 12.6",
+        "A toolbox, one tool or any iterable of tools can be queried; without criteria all tools are found, in order.",
+        divergence="Elsewhere a toolbox is only recognised under test, and each query emits an event.",
+    ),
+    "toolbox.query.all-hold": Requirement(
+        "design 17, surroundings 2.1", "All criteria have to hold; an empty one asks for nothing."
+    ),
+    "toolbox.query.wrong-argument": Requirement(
+        "design 17, field case 44, surroundings 2.1, surroundings 2.3",
+        "A criterion that does not exist is refused with the near one, and a value that is not legal with its place.",
+        divergence="Elsewhere unknown criteria and values are ignored.",
+    ),
+    "toolbox.query.page": Requirement(
+        "design 17, surroundings 2.1, surroundings 9, surroundings 12.4",
+        "A page begins at an offset and holds at most its limit; the total counts all pages.",
+        divergence="Elsewhere a limit of 0 means none, and negative numbers pass.",
+    ),
+    "toolbox.query.ranked": Requirement(
+        "design 17, surroundings 2.1, surroundings 12.4",
+        "Ranked, more of the text comes first; equals keep their order.",
+    ),
+    "toolbox.query.shown": Requirement(
+        "design 17, surroundings 2.1", "A result answers tools, names, ids and summaries."
+    ),
+    "toolbox.query.tags": Requirement(
+        "design 17, surroundings 2.2", "Tags are asked for as all, any or none of some, in any case."
+    ),
+    "toolbox.query.identity": Requirement(
+        "design 17, surroundings 2.2", "Name, namespace and version are one text or one of several."
+    ),
+    "toolbox.query.risk": Requirement(
+        "design 5, surroundings 2.2, surroundings 12.4",
+        "Risk, tier and effect class are those of the one classifier; permissions and untrusted output those of the risk.",
+        divergence="Elsewhere only the risk is looked at, so a tool about which nobody said anything does not mutate.",
+    ),
+    "toolbox.query.schema": Requirement(
+        "design 17, surroundings 2.2",
+        "Arguments are asked for by name, and by pieces of their schema, through references.",
+        divergence="Elsewhere a schema matches when it has the same keys, whatever their types.",
+    ),
+    "toolbox.query.metadata": Requirement(
+        "design 17, surroundings 2.2, surroundings 12.4",
+        "Metadata is asked for keys, equal values, contents, beginnings, ranges, and with a predicate.",
+        divergence="Elsewhere lists and objects are never equal.",
+    ),
+    "toolbox.query.lifecycle": Requirement(
+        "design 17, surroundings 2.2",
+        "Deprecation, approval, placement and availability in a context can be asked for.",
+    ),
+    "toolbox.query.predicate": Requirement(
+        "design 17, surroundings 2.2",
+        "A tool of which a predicate raises is not included, under a negation either, and is told of.",
+        divergence="Elsewhere a negation includes it.",
+    ),
+    "toolbox.query.async": Requirement(
+        "design 17, llm-core 2.6", "A predicate or hook that is async is refused instead of taken for a yes."
+    ),
+    "toolbox.query.combined": Requirement(
+        "design 17, surroundings 2.2, surroundings 12.4",
+        "Conditions are values that are combined with `&`, `|` and `~`, in any depth, and have no truth value.",
+    ),
+    "toolbox.query.words": Requirement(
+        "design 17, surroundings 2.3, surroundings 9",
+        "Texts are taken apart into words: compound names, acronyms, numbers, without accents, in every script.",
+    ),
+    "toolbox.query.text": Requirement(
+        "design 17, surroundings 2.2, surroundings 2.3, surroundings 9, surroundings 12.4",
+        "Text is looked for in names, descriptions, tags, arguments and metadata, contained, exact or fuzzy, weighted.",
+        divergence=(
+            "Elsewhere text without Latin letters finds every tool, and an exact word never finds a compound name."
+        ),
+    ),
+    "toolbox.query.asks-anew": Requirement(
+        "design 17, surroundings 2.4, surroundings 9",
+        "Every query asks the tools anew; nothing is kept of the answers that were given before.",
+        divergence="Elsewhere answers are kept, and two functions may share one; or an early answer stays for good.",
+    ),
+    "toolbox.query.bounded": Requirement("style 4", "Very long texts are searched in bounded time."),
+    "toolbox.inspect.levels": Requirement(
+        "design 4, surroundings 2.10",
+        "There are three levels of detail, each with a type; what a level shows the next one shows, too.",
+    ),
+    "toolbox.inspect.full": Requirement(
+        "design 4, surroundings 2.10",
+        "The full level says all: schemas, shape, metadata, risk, effect, lifecycle, semantics, limits and digest.",
+        divergence="Elsewhere risk, lifecycle and limits are left out.",
+    ),
+    "toolbox.inspect.copies": Requirement(
+        "design 4, surroundings 2.10", "What is shown shares nothing with the tools, and encodes as JSON."
+    ),
+    "toolbox.inspect.counts": Requirement(
+        "design 4, surroundings 2.10", "A toolbox counts its tools, and those with tags or metadata."
+    ),
     "toolbox.frozen": Requirement(
-        "design 2",
+        "design 2, surroundings 2.4",
         "A toolbox and its context can't be changed, and share nothing with the list and the dict they came from.",
     ),
     "toolbox.extend": Requirement(
@@ -476,8 +781,51 @@ _TOOLBOX: Final[Mapping[str, Requirement]] = {
     ),
 }
 
+_LOOPS: Final[Mapping[str, Requirement]] = {
+    "loops.repeat": Requirement(
+        "design 3, field case 89",
+        "The same call again and again is warned of from one threshold on and refused from another, 10 and 20 by "
+        "default; either can be left out.",
+        divergence="There is no classic mode without levels, and a loop is always of the current call.",
+    ),
+    "loops.arguments": Requirement(
+        "design 3",
+        "Calls are equal when their tool and the value of their arguments are, whatever the order of keys.",
+    ),
+    "loops.recovery": Requirement(
+        "design 3",
+        "Another call ends the run at once; until then a refused call stays refused.",
+        divergence="Elsewhere a window has to slide past, and refused calls fill it.",
+    ),
+    "loops.progress": Requirement(
+        "field case 89",
+        "Equal calls with different results are no loop, in whatever order their results become known.",
+        divergence="Elsewhere results are not looked at, so polling is a loop.",
+    ),
+    "loops.ping-pong": Requirement(
+        "design 3",
+        "Two calls that take turns are a loop after two rounds; varied calls never are.",
+        divergence="Elsewhere any calls that differ from their neighbours can be taken for two that take turns.",
+    ),
+    "loops.cycles": Requirement("design 3", "Longer cycles are seen when asked for, and the simplest reading is told."),
+    "loops.only-the-run": Requirement(
+        "design 3",
+        "Only the unbroken run that the current call continues counts, and no other call is refused for it.",
+        divergence="Elsewhere equal calls anywhere in the window count, and every other call is refused for them.",
+    ),
+    "loops.owners": Requirement("design 3", "Each owner is judged by its own calls."),
+    "loops.bounded": Requirement("style 4", "What is remembered is bounded, in calls of an owner and in owners."),
+    "loops.statistics": Requirement("design 3", "A detector counts what it judged, warned of and refused."),
+    "loops.polling": Requirement(
+        "field case 89", "A tool that polls is left out, when its metadata or the settings say that it does."
+    ),
+    "loops.settings": Requirement("design 5", "Settings that make no sense are refused with their place."),
+}
+
 _CONTENT: Final[Mapping[str, Requirement]] = {
-    "content.text": Requirement("field case 64", "Text that a tool returns reaches the model as it is."),
+    "content.text": Requirement(
+        "field case 64, llm-core 1.7, llm-core 7.1", "Text that a tool returns reaches the model as it is."
+    ),
     "content.never-empty": Requirement(
         "field case 67",
         "The content of a result is never empty, and no block of it is one that providers refuse as empty.",
@@ -508,7 +856,7 @@ _CONTENT: Final[Mapping[str, Requirement]] = {
         "field case 64", "Two keys that become the same name are an error that names both."
     ),
     "content.unencodable": Requirement(
-        "field case 64",
+        "field case 64, llm-core 1.7, llm-core 8",
         "A value without a documented form is an error that says where, of which type, and what would be right; its repr is never shown.",
     ),
     "content.iterators-unread": Requirement(
@@ -559,6 +907,169 @@ _CONTENT: Final[Mapping[str, Requirement]] = {
     "content.shortcut-agrees": Requirement(
         "design 14", "The fast way for plain values writes the same text as the walk."
     ),
+}
+
+_TRUNCATION: Final[Mapping[str, Requirement]] = {
+    "truncation.never-over": Requirement(
+        "field case 97",
+        "A truncated text is never larger than its cap in bytes, characters or lines, the marker included, whatever the text.",
+        divergence="Elsewhere the marker of a stream comes on top of its limit.",
+    ),
+    "truncation.exact-count": Requirement(
+        "field case 97", "What is kept and what is said to be left out are exactly the whole."
+    ),
+    "truncation.whole-characters": Requirement(
+        "field case 97, surroundings 3.1",
+        "No cut splits an UTF-8 sequence, a surrogate pair, a letter from its marks, an emoji, a flag or a line end.",
+    ),
+    "truncation.one-long-line": Requirement(
+        "field case 97", "A text of one very long line keeps its beginning and its end."
+    ),
+    "truncation.lines": Requirement("field case 97", "A cap in lines keeps whole lines of both ends."),
+    "truncation.marker": Requirement(
+        "surroundings 3.1, surroundings 12.5",
+        "A text that fits is unchanged; one that does not ends in its marker, which is left out where it has no room.",
+    ),
+    "truncation.safe-slice": Requirement("surroundings 3.1", "A slice of a text never ends in half a character."),
+    "truncation.head-and-tail": Requirement(
+        "surroundings 3.1, surroundings 12.5",
+        "Both ends of a text can be had without a marker, with the sizes, and never overlap.",
+    ),
+    "truncation.blobs": Requirement(
+        "surroundings 3.1, surroundings 9",
+        "Base64, as a data URI with any parameters or as a long run, becomes a note of its kind and size; prose does not.",
+    ),
+    "truncation.json": Requirement(
+        "field case 97",
+        "JSON that is too long stays valid JSON of the same kind; lists and objects keep both ends and say how many are missing.",
+        divergence="Elsewhere it is cut like text, and is JSON no longer.",
+    ),
+    "truncation.content": Requirement(
+        "surroundings 3.1", "All the words of a result share one cap, evenly, and no block is left empty."
+    ),
+    "truncation.media": Requirement(
+        "field case 68", "Pictures and sounds beyond their bound, and base64 in texts, become a note of kind and size."
+    ),
+    "truncation.value": Requirement(
+        "surroundings 3.6",
+        "A value that is too long keeps its kind; one that fits is the same object, and none is changed.",
+    ),
+    "truncation.result": Requirement(
+        "surroundings 3.6",
+        "Of a result only what a model reads is cut; the value stays what the tool returned.",
+        divergence="Elsewhere the value itself is replaced, so the host loses it, too.",
+    ),
+    "truncation.error": Requirement(
+        "surroundings 3.1",
+        "Errors have a cap of their own, for all that is said about them; what the call did is always said.",
+        divergence="2,000 bytes in all, where elsewhere 400 characters of the message keep only its beginning.",
+    ),
+    "truncation.spill": Requirement(
+        "field case 97",
+        "The whole text can stay in a file that the result names: private, whole or not at all, under a name that cannot "
+        "be guessed, and through no link.",
+    ),
+    "truncation.stream": Requirement(
+        "surroundings 3.1, surroundings 12.5",
+        "A stream is cut while it flows, in bounded memory; one that fits is unchanged.",
+    ),
+    "truncation.options": Requirement("style 4", "A cap that makes no sense is refused with the field at fault."),
+}
+
+_FENCING: Final[Mapping[str, Requirement]] = {
+    "fencing.layout": Requirement(
+        "surroundings 3.7",
+        "A fence tells the model in plain words that what follows is data, names the tool, and stands on lines of its own.",
+    ),
+    "fencing.unguessable": Requirement(
+        "surroundings 3.7, surroundings 9",
+        "The delimiters of each fence hold 128 random bits of its own.",
+        divergence="Elsewhere all fences have the same delimiters, which anybody can write.",
+    ),
+    "fencing.unforgeable": Requirement(
+        "surroundings 3.7, surroundings 12.5",
+        "Whatever looks like a delimiter, in whatever case, alphabet, escape or invisible characters, or holds the token, "
+        "is taken apart, and nothing else is changed.",
+        divergence="The bracket is replaced by a word, where elsewhere a backslash is put into the end delimiter only.",
+    ),
+    "fencing.once": Requirement(
+        "design 12", "The same fence never encloses a text twice, and an enclosed text can be told from a forged one."
+    ),
+    "fencing.capped": Requirement(
+        "design 16 (11), surroundings 3.7",
+        "A fence is closed after truncation, too: what is in it is cut so that the sum fits the cap.",
+    ),
+    "fencing.content": Requirement(
+        "surroundings 3.7",
+        "Structured results are fenced like texts, all words of a result in one fence; pictures and sounds follow it.",
+        divergence="Elsewhere a structured result without a member `content` is not fenced at all.",
+    ),
+    "fencing.value": Requirement(
+        "surroundings 3.7, surroundings 12.5", "Fencing never changes the value that it is given."
+    ),
+    "fencing.errors": Requirement(
+        "surroundings 3.7",
+        "What a tool says in its error is fenced; what we say about the call, and calls that never ran, is not.",
+    ),
+    "fencing.stream": Requirement(
+        "surroundings 3.7, surroundings 9",
+        "A stream is fenced as a whole; a delimiter that is spread over chunks is found, and what waits is bounded.",
+    ),
+    "fencing.options": Requirement("surroundings 3.7", "A name or token that makes no delimiter is refused."),
+}
+
+_GUARDRAILS: Final[Mapping[str, Requirement]] = {
+    "guardrails.verdict": Requirement(
+        "surroundings 3.9", "A detector answers whether it flags a value, as what, why, where, and how sure it is."
+    ),
+    "guardrails.length": Requirement(
+        "surroundings 3.9, surroundings 12.5",
+        "A value is flagged that has more characters, bytes, items or depth than is allowed, with both numbers.",
+    ),
+    "guardrails.topics": Requirement(
+        "surroundings 3.9",
+        "A denied topic is flagged for certain and before everything else, the lack of an allowed one with 0.7; "
+        "a value without words never is.",
+        divergence="Words are compared whole, where elsewhere a topic is found inside of other words.",
+    ),
+    "guardrails.classifier": Requirement(
+        "surroundings 3.9", "Topics can be told by a function of the caller's, also an async one."
+    ),
+    "guardrails.injection": Requirement(
+        "surroundings 3.9, surroundings 12.5",
+        "Texts that try to give the model orders are found in several languages; each family adds to the confidence, up to 0.9.",
+        divergence="A phrase that has no honest use counts 0.6, where elsewhere each counts 0.3.",
+    ),
+    "guardrails.benign": Requirement(
+        "surroundings 3.9",
+        "Ordinary texts are not flagged, Markdown rules and headings among them.",
+        divergence="Elsewhere any line of three dashes or hashes counts as an attack.",
+    ),
+    "guardrails.disguise": Requirement(
+        "surroundings 3.9",
+        "Capitals, accents, look-alike letters, line breaks, invisible characters and tags hide nothing.",
+    ),
+    "guardrails.linear": Requirement("design 4, surroundings 3.9", "No text makes a pattern run away."),
+    "guardrails.at-least": Requirement(
+        "surroundings 3.9, surroundings 12.5",
+        "A detector can be told to flag only from some confidence on; the confidence is kept.",
+    ),
+    "guardrails.pipeline": Requirement(
+        "surroundings 3.9",
+        "All detectors are asked and the surest one decides, the first of equals; or they are asked in turn up to one "
+        "that flags.",
+    ),
+    "guardrails.failure": Requirement(
+        "surroundings 3.9, surroundings 9",
+        "A detector that raises, takes too long or answers something else flags the value, or lets it go on if so declared; "
+        "both are told.",
+        divergence="Elsewhere its failure is swallowed and the value goes on.",
+    ),
+    "guardrails.places": Requirement(
+        "surroundings 3.9", "Arguments and all that a model reads of a result are inspected, names of members included."
+    ),
+    "guardrails.redacted": Requirement("surroundings 3.9", "No verdict quotes what was inspected."),
+    "guardrails.options": Requirement("style 4", "Options that make no sense are refused with the field at fault."),
 }
 
 _CAPACITY: Final[Mapping[str, Requirement]] = {
@@ -643,6 +1154,49 @@ _LIFECYCLE: Final[Mapping[str, Requirement]] = {
 }
 
 _ENGINE: Final[Mapping[str, Requirement]] = {
+    "engine.fuzzy": Requirement(
+        "design 3, 16", "A misspelt name is understood only when the host says so; one that could be two names both."
+    ),
+    "engine.live-toolbox": Requirement(
+        "design 16",
+        "A live toolbox can be exchanged while a supervisor runs: running executions keep what they were resolved to.",
+    ),
+    "engine.deprecated": Requirement(
+        "armorer-core 1E, surroundings 3.8",
+        "The host is told of each call of a deprecated tool; whatever it does then, the call goes on.",
+    ),
+    "engine.loops": Requirement(
+        "armorer-core 8, field case 89",
+        "A call that repeats itself without progress is warned of and then refused, for each owner on its own.",
+    ),
+    "engine.awaited-validators": Requirement(
+        "armorer-core 1F", "A validator that waits is awaited before the tool may run, under all limits of the call."
+    ),
+    "engine.digests": Requirement("armorer-core 1M", "A result carries the digests that its tool declares."),
+    "engine.hints": Requirement("armorer-core 1L", "A refusal of arguments says how each of them could be mended."),
+    "engine.by-full-id": Requirement(
+        "design 3",
+        "A call by full id is a call of that tool like one by name, and its result carries the plain name.",
+        divergence="Elsewhere the tool takes the whole call for its arguments.",
+    ),
+    "engine.queue-time": Requirement(
+        "design 6", "Time in the queue counts neither in the duration of a call nor before its start is told."
+    ),
+    "engine.result-frozen": Requirement(
+        "design 7",
+        "A result is a value that nobody can change.",
+        divergence="Elsewhere results are changed after the fact.",
+    ),
+    "engine.arguments-untouched": Requirement(
+        "design 3", "Whatever a tool does to its arguments, those of its caller stay as they were."
+    ),
+    "engine.reason-said": Requirement("design 8", "An abort whose reason is blank says that none was given."),
+    "engine.passing": Requirement(
+        "design 7",
+        "A connection that broke or could not be had, and a name that cannot be looked up now, are transient by the type "
+        "and the number of the exception, in every place.",
+        divergence="Elsewhere words in the message decide.",
+    ),
     "engine.state-queued": Requirement("design 6", "The state queued is reached through the public face."),
     "engine.state-active": Requirement("design 6", "The state active is reached through the public face."),
     "engine.state-waiting": Requirement("design 6", "The state waiting is reached through the public face."),
@@ -667,7 +1221,8 @@ _ENGINE: Final[Mapping[str, Requirement]] = {
         "design 6", "What the supervisor keeps of an ended execution is no result: that belongs to its caller."
     ),
     "engine.codes": Requirement(
-        "design 7", "Every way to end that exists has its category, code, retryability and words."
+        "design 7, llm-core 2.5, llm-core 7.1, llm-core 8",
+        "Every way to end that exists has its category, code, retryability and words.",
     ),
     "engine.siblings": Requirement(
         "field case 1, 4, 21",
@@ -704,7 +1259,7 @@ _ENGINE: Final[Mapping[str, Requirement]] = {
         "design 6, field case 25", "A nested call carries its parent's id, owner and deadline, and is aborted with it."
     ),
     "engine.whose-timeout": Requirement(
-        "design 7, field case 26",
+        "design 7, field case 26, surroundings 9",
         "The tool's own TimeoutError, a limit of the engine and a lost connection are told apart.",
     ),
     "engine.reads-writes": Requirement(
@@ -740,7 +1295,8 @@ _ENGINE: Final[Mapping[str, Requirement]] = {
         "design 8", "A tool with a grace sees the abort first; a value returned within it is a success."
     ),
     "engine.clocks": Requirement(
-        "design 8", "timeout, deadline and idle_timeout each count what they say, and stand still for a person."
+        "design 8, llm-core 8",
+        "timeout, deadline and idle_timeout each count what they say, and stand still for a person.",
     ),
     "engine.batch-whole": Requirement("design 9", "A batch is admitted whole or raises, and can be aborted by its id."),
     "engine.crowd": Requirement(
@@ -839,6 +1395,10 @@ _EFFECTS: Final[Mapping[str, Requirement]] = {
 }
 
 _SHUTDOWN: Final[Mapping[str, Requirement]] = {
+    "shutdown.services-last": Requirement(
+        "design 6, 8; field case 13",
+        "Timers, time limits and readers of events serve the work of a drain until its last call is settled.",
+    ),
     "shutdown.admission-closed": Requirement(
         "design 8",
         "Once admission is closed, every door for new work raises AdmissionClosed, and an event tells it once.",
@@ -1192,6 +1752,14 @@ _WATCHING: Final[Mapping[str, Requirement]] = {
     "watching.owner": Requirement(
         "design 6", "Every event of a call carries its owner, absent when neither the call nor its context names one."
     ),
+    "watching.ways-to-end": Requirement(
+        "design 6", "Each way to end a call tells the same events in the same order, from its admission to its end."
+    ),
+    "watching.whose-event": Requirement(
+        "design 6",
+        "What a tool tells carries the execution that tells it, whatever else the same tool is doing.",
+        divergence="Elsewhere calls of one tool that run at once repeat each other's events as their own.",
+    ),
     "watching.payloads": Requirement(
         "design 6", "Chunks, checkpoints and data go only to readers who ask for payloads."
     ),
@@ -1224,7 +1792,7 @@ _PROVIDERS: Final[Mapping[str, Requirement]] = {
         "field case 54", "No arguments, blank text and null all mean an empty object."
     ),
     "providers.malformed-never-runs": Requirement(
-        "field case 55",
+        "field case 55, surroundings 9",
         "A call whose arguments are not one whole JSON object keeps its place and its id, carries its defect, and has "
         "no arguments that could run.",
         divergence="Others turn malformed arguments into an empty object and run the tool.",
@@ -1252,7 +1820,9 @@ _PROVIDERS: Final[Mapping[str, Requirement]] = {
     "providers.call-order": Requirement(
         "field case 63", "Answers stand in the order of the calls, whatever the order of the results."
     ),
-    "providers.never-empty": Requirement("field case 67", "Every answer has text or media, under the right id."),
+    "providers.never-empty": Requirement(
+        "field case 67, llm-core 2.5", "Every answer has text or media, under the right id."
+    ),
     "providers.media": Requirement(
         "field case 68",
         "Pictures go where each provider takes them: inside the result, or labelled by call in one message after all "
@@ -1342,36 +1912,36 @@ _KITS: Final[Mapping[str, Requirement]] = {
     ),
     "kits.background.options": Requirement("design section 5", "A wrong option of the kit says what would be right."),
     "kits.jail.inside": Requirement(
-        "design 4",
+        "design 4, surroundings 6.2",
         "A relative path that stays inside the root is read, ``.`` and ``..`` within it included.",
     ),
     "kits.jail.inner-links": Requirement(
-        "design 4",
+        "design 4, surroundings 6.2",
         "A link whose target stays inside the root is followed, relative or absolute.",
     ),
     "kits.jail.root-link": Requirement(
-        "design 4",
+        "design 4, surroundings 6.2",
         "The root may be a link; once opened it stays the same directory, whatever its path leads to later.",
     ),
     "kits.jail.escape-refused": Requirement(
-        "design 4",
+        "design 4, surroundings 6.2, surroundings 6.3, surroundings 9",
         "A path that is absolute, or leaves the root by ``..`` or by a link, is refused as a matter of permission, and no message tells where the root is.",
         "Elsewhere the message shows the absolute root to the model.",
     ),
     "kits.jail.malformed-refused": Requirement(
-        "design 4",
+        "design 4, surroundings 6.2",
         "Text that cannot be a path is refused as invalid, in a message of readable length.",
     ),
     "kits.jail.errors-told": Requirement(
-        "design 7",
+        "design 7, surroundings 6.3",
         "Missing files are not found, refused ones a matter of permission, and running out of handles is transient.",
     ),
     "kits.jail.special-files": Requirement(
-        "design 4",
+        "design 4, surroundings 6.3",
         "Directories, pipes, sockets and devices are refused, and opening one never waits.",
     ),
     "kits.jail.dangling-link": Requirement(
-        "design 4",
+        "design 4, surroundings 6.2",
         "A link to nothing is refused; one that leads out is refused before its target is looked at.",
         "Elsewhere a dangling link that leads out passes the check.",
     ),
@@ -1380,7 +1950,7 @@ _KITS: Final[Mapping[str, Requirement]] = {
         "A loop of links ends in an error.",
     ),
     "kits.jail.race": Requirement(
-        "design 4",
+        "design 4, surroundings 6.2",
         "What is swapped, moved or linked while a path is walked never leads out of the root.",
         "Elsewhere the path is checked first and opened later.",
     ),
@@ -1393,7 +1963,7 @@ _KITS: Final[Mapping[str, Requirement]] = {
         "A closed root reads no more, operations under way keep theirs, and one that nobody holds closes itself.",
     ),
     "kits.jail.wrong-root": Requirement(
-        "design 5",
+        "design 5, surroundings 6.2",
         "A root that is no directory, or a system that cannot open by handle, is an error when the kit is made.",
     ),
     "kits.names.undecodable": Requirement(
@@ -1401,52 +1971,52 @@ _KITS: Final[Mapping[str, Requirement]] = {
         "A name that is no UTF-8 is written as plain text in results, and that text leads back to the file.",
     ),
     "kits.read.lines": Requirement(
-        "design 4",
+        "design 4, surroundings 6.3, surroundings 12.6",
         "A read gives the lines asked for, says where they are, and says whether more follows.",
     ),
     "kits.read.exact": Requirement(
-        "field case 98",
+        "field case 98, surroundings 6.3",
         "Slices joined with line feeds are the file's text to the byte: line ends and byte order marks are kept.",
         "Elsewhere a last line feed counts as an empty line.",
     ),
     "kits.read.byte-cap": Requirement(
-        "field case 97",
+        "field case 97, surroundings 6.3, surroundings 9, surroundings 12.6",
         "A result holds at most the byte cap, cut between lines, or within a line that alone is longer, between two characters; the rest can be read on from there.",
         "Elsewhere nothing beyond the cap can ever be read, and a split character is replaced.",
     ),
     "kits.read.large-file": Requirement(
-        "design 4",
+        "design 4, surroundings 6.3, surroundings 9",
         "Any line of a large file can be read; the total is None when counting it would cost too much.",
     ),
     "kits.read.binary": Requirement(
-        "design 4",
+        "design 4, surroundings 6.3",
         "A binary file is an error that says what it is.",
         "Elsewhere its bytes are returned as if they were text.",
     ),
     "kits.read.invalid-utf8": Requirement(
-        "design 4",
+        "design 4, surroundings 6.3",
         "Bytes that are no UTF-8 are replaced, and counted.",
     ),
     "kits.read.bad-numbers": Requirement(
-        "design 5",
+        "design 5, surroundings 6.3",
         "Offsets and limits out of range are refused.",
     ),
     "kits.search.cancel": Requirement(
-        "design 5",
+        "design 5, surroundings 6.4",
         "A read or a search stops where its caller asks it to: within a large tree, a large directory and a long file.",
     ),
     "kits.search.order": Requirement(
-        "design 4",
+        "design 4, surroundings 6.4, surroundings 6.5, surroundings 9",
         "Results come sorted, name by name, the same every time.",
         "Elsewhere they come in the order of the directory.",
     ),
     "kits.search.skips-counted": Requirement(
-        "field case 100",
+        "field case 100, surroundings 6.4",
         "What a search did not look at is counted by reason and said in words.",
         "Elsewhere it is passed over in silence.",
     ),
     "kits.search.links-end": Requirement(
-        "field case 100",
+        "field case 100, surroundings 6.4, surroundings 6.5",
         "Links are followed only where the pattern names them, so a loop of links cannot hold a search, and none leads out.",
     ),
     "kits.search.deep-tree": Requirement(
@@ -1458,32 +2028,32 @@ _KITS: Final[Mapping[str, Requirement]] = {
         "Running out of handles is an error, never a file skipped.",
     ),
     "kits.grep.matches": Requirement(
-        "design 4",
+        "design 4, surroundings 6.4",
         "A search gives path, line number and text of every line that matches.",
     ),
     "kits.grep.files": Requirement(
-        "design 4",
+        "design 4, surroundings 6.4",
         "A glob selects the files to search; without a slash it means any depth, and a directory means all that is below it.",
     ),
     "kits.grep.flags": Requirement(
-        "design 4",
+        "design 4, surroundings 6.4",
         "The flags i, m and s are known, others are refused.",
     ),
     "kits.grep.linear-time": Requirement(
-        "field case 100",
+        "field case 100, surroundings 6.4, surroundings 9",
         "No pattern takes more than linear time; a line too long for a large pattern is passed over and counted.",
     ),
     "kits.grep.bad-pattern": Requirement(
-        "field case 100",
+        "field case 100, surroundings 6.4",
         "A wrong pattern is an error that says what is wrong and where, never an empty result.",
     ),
     "kits.grep.truncated": Requirement(
-        "design 4",
+        "design 4, surroundings 6.4, surroundings 9, surroundings 12.6",
         "A search is truncated exactly when there is one more match.",
         "Elsewhere also when there are exactly as many as asked for.",
     ),
     "kits.grep.long-lines": Requirement(
-        "field case 97",
+        "field case 97, surroundings 6.4",
         "A long line is cut around its match, between two characters, and says how much was left out.",
     ),
     "kits.grep.line-ends": Requirement(
@@ -1495,19 +2065,19 @@ _KITS: Final[Mapping[str, Requirement]] = {
         "Matches are yielded as they are found; the value is the reducer's result of them and the summary.",
     ),
     "kits.glob.patterns": Requirement(
-        "design 4",
+        "design 4, surroundings 6.5",
         "Patterns know ``*``, ``?``, ``[...]``, ``**``, ``{a,b}`` and a trailing slash; a name that equals the pattern always matches.",
     ),
     "kits.glob.truncated": Requirement(
-        "design 4",
+        "design 4, surroundings 6.5",
         "A listing is truncated exactly when there is one more path.",
     ),
     "kits.glob.refused": Requirement(
-        "design 4",
+        "design 4, surroundings 6.5, surroundings 12.6",
         "A pattern that is absolute, climbs or names a home directory is refused, and so is one that is no pattern.",
     ),
     "kits.tools.declared": Requirement(
-        "design 5",
+        "design 5, surroundings 6.6",
         "The tools only read, their output is untrusted, they run in worker threads, and their names may be chosen.",
     ),
     "kits.tools.extra": Requirement(
@@ -1644,7 +2214,143 @@ _CLI: Final[Mapping[str, Requirement]] = {
     ),
 }
 
+_COMPOSITION: Final[Mapping[str, Requirement]] = {
+    "composition.steps": Requirement(
+        "design 6, surroundings 4.1, surroundings 9",
+        "Each step of a composed tool is an execution of its own below that of the whole.",
+    ),
+    "composition.kinds": Requirement(
+        "design 4, surroundings 4.1",
+        "Tools of every kind of function and of contract, and composed ones, can be composed.",
+    ),
+    "composition.call": Requirement("design 5, surroundings 4.1", "Host code may call a composed tool as a function."),
+    "composition.middleware": Requirement("design 12", "A step keeps the middleware that is bound to it."),
+    "composition.defined": Requirement(
+        "design 5, surroundings 4.2", "What cannot be composed is refused where it is composed."
+    ),
+    "composition.names": Requirement(
+        "design 13, surroundings 4.1, surroundings 4.2, surroundings 9",
+        "A composed tool has a name that every provider takes, made of those of its parts unless one is given.",
+        divergence="Elsewhere it is called `pipe(a, b)`, which no provider takes.",
+    ),
+    "composition.strictest": Requirement(
+        "design 5, surroundings 4.1, surroundings 9, surroundings 12.6",
+        "A composed tool is as dangerous as its most dangerous part, and read-only only if all are; permissions, targets, "
+        "tags and metadata are together.",
+        divergence="Elsewhere the risk is lost, and a dangerous tool passes where none may.",
+    ),
+    "composition.whole": Requirement(
+        "design 5, surroundings 4.1",
+        "A deprecated part makes the whole deprecated, and one that needs a key makes the whole need one.",
+    ),
+    "composition.availability": Requirement(
+        "design 3, surroundings 4.1, surroundings 9",
+        "A composed tool is available where all its parts are; a hook that raises says no.",
+    ),
+    "composition.approval": Requirement(
+        "design 12",
+        "A step that needs an approval asks itself, with what it will run with; the whole does not ask, too.",
+    ),
+    "composition.failure": Requirement(
+        "design 7, surroundings 4.1, surroundings 4.2, surroundings 4.6",
+        "What a step failed with is what the whole fails with: category, code, retryable and details; in a pipe and in "
+        "parallel the error says which step it was.",
+        divergence="Elsewhere only the message survives, as an internal error.",
+    ),
+    "composition.effect": Requirement("design 7", "The effect of a composed tool is the strongest of its steps."),
+    "composition.pause": Requirement(
+        "design 12, surroundings 4.1, surroundings 9, surroundings 12.6",
+        "A step that needs an action of somebody's ends the whole with its result, and no later step runs.",
+        divergence="Elsewhere such a pause becomes an empty success, or is fed to the next step.",
+    ),
+    "composition.abort": Requirement(
+        "design 8, surroundings 4.1, surroundings 4.2, surroundings 4.7",
+        "Whoever stops the whole stops its steps, within their grace; none begins afterwards, and the end is a "
+        "cancellation, no failure of a step.",
+    ),
+    "composition.cancelled-at-every-await": Requirement(
+        "design 15", "A composed tool may be cancelled at each await, and leaves no step running."
+    ),
+    "composition.deadline": Requirement(
+        "design 8, surroundings 4.1", "Steps share the deadline of the whole, and keep their own timeouts."
+    ),
+    "composition.limits": Requirement(
+        "design 9", "A composed tool and its steps, of the same tool, too, never wait for each other's place."
+    ),
+    "composition.events": Requirement(
+        "design 6, surroundings 4.2, surroundings 4.6, surroundings 4.7, surroundings 12.6",
+        "Events tell which step begins, is complete or failed.",
+    ),
+    "composition.pipe": Requirement(
+        "design 4, surroundings 4.1, surroundings 4.2, surroundings 12.6",
+        "A pipe gives what each step answers to the next one, which validates it: a mapping by name, anything else as its "
+        "first required parameter.",
+        divergence="Elsewhere a dict that looks like a call is taken for one.",
+    ),
+    "composition.bind": Requirement(
+        "design 4, surroundings 4.3, surroundings 12.6",
+        "A bound argument leaves the schema and reaches the tool in each call.",
+    ),
+    "composition.bind.closed": Requirement(
+        "design 5, surroundings 4.3",
+        "A caller who gives a bound argument is refused like for any unknown one, and is not told what is bound.",
+        divergence="Elsewhere it is silently ignored.",
+    ),
+    "composition.bind.checked": Requirement(
+        "design 5, surroundings 4.3, surroundings 12.6",
+        "Unknown names and illegal values are refused when they are bound.",
+        divergence="Elsewhere values are only checked in a call.",
+    ),
+    "composition.when": Requirement(
+        "design 4, surroundings 4.5, surroundings 12.6",
+        "A predicate chooses between two tools; without the second one the arguments are the value.",
+    ),
+    "composition.tap": Requirement(
+        "design 4, surroundings 4.4",
+        "An observer sees the value of a success and does not change it, also when it fails, unless it is asked to.",
+        divergence="Elsewhere a failing observer fails a call that has taken effect.",
+    ),
+    "composition.mapping": Requirement(
+        "design 4, surroundings 4.8",
+        "Functions map what goes into a tool, which validates it, and what comes out of it.",
+    ),
+    "composition.parallel": Requirement(
+        "design 4, surroundings 4.6, surroundings 12.6",
+        "Several tools run at once with those of the arguments that they have; values come in the order of the tools.",
+    ),
+    "composition.parallel.on-error": Requirement(
+        "design 16, surroundings 4.6, surroundings 9",
+        "When one fails the others go on and the error names which, or they are stopped, or all ends are collected, as "
+        "it was asked for.",
+        divergence="Elsewhere the others run on after the call has ended.",
+    ),
+    "composition.retry": Requirement(
+        "design 3, surroundings 4.7, surroundings 12.6",
+        "A call that failed in passing is made again, as often and after as long as the policy says; a refusal is not.",
+        divergence="Elsewhere everything is retried: refusals, cancellations, and what has changed something.",
+    ),
+    "composition.like-any": Requirement(
+        "design 4, surroundings 4.1, surroundings 9, surroundings 12.6",
+        "A composed tool runs by its name, for models of every provider and among middleware, is queried, and is "
+        "written down and read back.",
+        divergence="Elsewhere `pipe` and `parallel` fail in every toolbox, and fences and risk are lost.",
+    ),
+    "composition.passed-on": Requirement(
+        "design 6, surroundings 4.1, surroundings 9",
+        "A step has the context, owner, authority and metadata of the whole, and may ask whom the whole may ask.",
+        divergence="Elsewhere only the signal, the timeout and the stream are passed on.",
+    ),
+    "composition.retry.never": Requirement(
+        "design 8, surroundings 4.7",
+        "Nothing is retried after an effect, while the supervisor drains, or when the wait would outlast the deadline.",
+    ),
+}
+
 _EXAMPLES: Final[Mapping[str, Requirement]] = {
+    "examples.patterns": Requirement(
+        "design section 4, surroundings 8",
+        "Each pattern of the documentation is a program that shows what it promises.",
+    ),
     "examples.bfcl.facts": Requirement(
         "design section 15",
         "The public function-calling data set is read as it is: 1,677 definitions under 769 names, 1,747 expected "
@@ -1800,7 +2506,7 @@ _HOSTS: Final[Mapping[str, Requirement]] = {
 
 _TESTING: Final[Mapping[str, Requirement]] = {
     "testing.seed": Requirement(
-        "design 15",
+        "design 15, surroundings 6.1",
         "One seed gives one order of tasks, the same in every process; all orders that trio allows have a seed.",
     ),
     "testing.seed.restores": Requirement(
@@ -1826,16 +2532,16 @@ _TESTING: Final[Mapping[str, Requirement]] = {
         "A scenario in which everybody waits for ever fails instead of hanging.",
     ),
     "testing.ids": Requirement(
-        "design 1",
+        "design 1, surroundings 6.1",
         "Ids that nobody chose can be made the same in each run.",
     ),
     "testing.inline": Requirement(
-        "design 15",
+        "design 15, surroundings 6.1",
         "A toolbox can be tested without threads: its `def` tools run on trio's thread, under its clock and seed, and "
         "what would block there says so.",
     ),
     "testing.mock": Requirement(
-        "design 1",
+        "design 1, surroundings 6.1",
         "A mock tool answers, fails, streams and takes time as it was told, and keeps what it was called with.",
     ),
     "testing.mock.stand-in": Requirement(
@@ -1849,6 +2555,80 @@ _TESTING: Final[Mapping[str, Requirement]] = {
     "testing.sample": Requirement(
         "design 1",
         "There is a toolbox of tools that each do one thing a host has to cope with.",
+    ),
+    "testing.mock.told": Requirement(
+        "surroundings 6.1",
+        "A mock tool can be told what to do at any time, and be reset to what it did at first, without calls.",
+    ),
+    "testing.mock.sequence": Requirement(
+        "surroundings 6.1",
+        "A mock tool gives values and failures in turn; a sequence that is used up says so, or repeats its last "
+        "answer.",
+    ),
+    "testing.mock.arguments": Requirement(
+        "surroundings 6.1",
+        "A mock tool answers by its arguments, from a list or by a function.",
+    ),
+    "testing.mock.stream": Requirement(
+        "surroundings 6.1",
+        "A mock tool streams with pauses and fails in the middle, as it was told.",
+    ),
+    "testing.record": Requirement(
+        "surroundings 6.1, surroundings 9",
+        "Every call that a supervisor is asked for is recorded in order with its result: nested, refused, not "
+        "found, paused, cancelled and streamed ones too, by every door.",
+    ),
+    "testing.record.query": Requirement(
+        "surroundings 6.1",
+        "The history of a supervisor can be asked by tool, outcome, code, effect, owner, nesting and whether it "
+        "ran, and be cleared.",
+    ),
+    "testing.record.assert": Requirement(
+        "surroundings 6.1",
+        "Assertions about the history of a supervisor say what was there when they fail.",
+    ),
+    "testing.record.late": Requirement(
+        "design 7",
+        "What is known about an effect only later is in the history, too.",
+    ),
+    "testing.record.quiet": Requirement(
+        "design 6",
+        "Recording changes nothing about the calls, and ends with its block.",
+    ),
+    "testing.script": Requirement(
+        "design 4, surroundings 6.1",
+        "A scripted model says its turns as complete messages of each provider, which the provider's own SDK accepts.",
+    ),
+    "testing.script.answers": Requirement(
+        "design 13",
+        "A scripted model reads its answers like the provider it stands for, and refuses what that one would refuse.",
+    ),
+    "testing.script.conversation": Requirement(
+        "design 4",
+        "A whole conversation between a scripted model and a supervisor can be played, and is answered as a "
+        "transcript.",
+    ),
+    "testing.script.wrong": Requirement(
+        "design 4",
+        "Whatever goes wrong in a scripted conversation names the turn.",
+    ),
+    "testing.rules": Requirement(
+        "surroundings 6.1",
+        "Rules for every tool of a toolbox are checked all at once, and all tools that break them are listed with "
+        "the reason.",
+    ),
+    "testing.rules.own": Requirement(
+        "surroundings 6.1",
+        "A rule of one's own can be written as a condition, also for some tools only.",
+    ),
+    "testing.plugin": Requirement(
+        "design 4",
+        "pytest finds the fixtures through an entry point; they work with pytest-trio, and a test that fails shows "
+        "its calls.",
+    ),
+    "testing.plugin.light": Requirement(
+        "design 4",
+        "A test run that uses none of the fixtures does not load the library.",
     ),
 }
 
@@ -1866,7 +2646,7 @@ _PROOF: Final[Mapping[str, Requirement]] = {
         "watched goes on, nothing is lost and nothing is left.",
     ),
     "engine.faults": Requirement(
-        "design 7",
+        "design 7, llm-core 1.7",
         "Whatever a tool throws, from whatever kind of function and at whatever moment, is the end of its own call, "
         "with the effect of the table, and of nothing else.",
     ),
@@ -1884,12 +2664,378 @@ _PROOF: Final[Mapping[str, Requirement]] = {
     ),
 }
 
+_MIDDLEWARE: Final[Mapping[str, Requirement]] = {
+    "middleware.order": Requirement(
+        "design 16.11, surroundings 3.2",
+        "The middleware that is listed first is outermost.",
+        divergence="Elsewhere the last one is; fences would then be closed before the text in them is cut.",
+    ),
+    "middleware.call": Requirement(
+        "design 3", "A middleware sees the validated call, defaults filled in, and can change nothing of it."
+    ),
+    "middleware.answers": Requirement(
+        "design 3, 7",
+        "What the outermost middleware answers is the value; one that does not go on keeps the tool idle.",
+    ),
+    "middleware.raises": Requirement(
+        "design 7", "What a middleware raises or swallows decides the outcome, and never what the world has seen."
+    ),
+    "middleware.definition": Requirement(
+        "design 5, surroundings 3.2",
+        "What is no middleware is refused when the toolbox is made, and the error says what would be one.",
+    ),
+    "middleware.bind": Requirement(
+        "design 12, surroundings 3.2",
+        "A middleware with a `bind` decides once for each tool what stands around it, or that nothing does.",
+    ),
+    "middleware.once": Requirement(
+        "design 12, surroundings 3.2",
+        "Middleware is bound to a tool when it enters its first toolbox that has any; no other toolbox takes it off or "
+        "puts another one on.",
+    ),
+    "middleware.everywhere": Requirement(
+        "design 3, surroundings 3.2, surroundings 3.7, surroundings 8, surroundings 9",
+        "However a tool was made and through whatever door it is called, its middleware stands around it.",
+        divergence="Elsewhere a toolbox calls the raw function of a tool past its middleware.",
+    ),
+    "middleware.stages": Requirement(
+        "design 10",
+        "The chunks of a generator tool go through the stages of its middleware from the inside out, wherever it runs; "
+        "a stage that raises fails its own call and nothing else.",
+    ),
+    "middleware.stream-around": Requirement(
+        "design 10",
+        "A middleware may stand around a whole stream, and one that does not answer its chunks has kept it from running.",
+    ),
+    "middleware.no-peeking": Requirement(
+        "design 3", "Nobody sees a part of a value that a middleware was promised as a whole before it has it."
+    ),
+    "middleware.attempts": Requirement(
+        "design 3, 6",
+        "Going on again is another attempt of the same execution, refused when something may have happened before, when "
+        "it was asked to stop, when the supervisor takes no new work, and when a reader has chunks of it already.",
+    ),
+    "middleware.call-next": Requirement(
+        "design 3", "`call_next` is for one task at a time, and dead once the outcome of its call is decided."
+    ),
+    "middleware.stopped": Requirement(
+        "design 7, 8",
+        "Stopped inside a middleware, a call says truly whether its tool had begun and whether it took effect.",
+    ),
+    "middleware.own-scope": Requirement(
+        "design 7, 8",
+        "A middleware may stop waiting for its tool: what can be stopped is gone before it goes on, what cannot be ends "
+        "the execution and is watched to its end, and what must never be cancelled is not.",
+    ),
+    "middleware.stray": Requirement(
+        "design 2", "A tool that its middleware let go of is stopped, and gone, before its execution ends."
+    ),
+    "middleware.cancelled-at-every-await": Requirement(
+        "design 15",
+        "Each of our middlewares can be stopped at each of its awaits, and the next call finds it in order.",
+    ),
+    "middleware.state": Requirement(
+        "design 2", "What a middleware remembers belongs to one run of trio; a toolbox may be used in another one."
+    ),
+    "fence.values": Requirement(
+        "surroundings 3.7, surroundings 9, surroundings 12.5",
+        "All words that an untrusted tool gives are fenced, in structures too, by delimiters that cannot be forged.",
+        divergence="Elsewhere structures without a field of a certain name are not fenced, and delimiters can be guessed.",
+    ),
+    "fence.only": Requirement("surroundings 3.7", "Only tools whose risk says untrusted output are fenced."),
+    "fence.errors": Requirement(
+        "surroundings 3.7, surroundings 9",
+        "What such a tool says when it fails is fenced, and means the same; our words are not.",
+    ),
+    "fence.streams": Requirement(
+        "surroundings 3.7",
+        "Streams are fenced across the borders of chunks, closed when they fail, and so is their value.",
+    ),
+    "fence.order": Requirement(
+        "design 16.11, surroundings 3.7, surroundings 9",
+        "Text is cut inside the fence, and no combination of toolboxes takes the fence off or doubles it.",
+    ),
+    "fence.definition": Requirement("design 5", "A fence or a cap that cannot work is refused when it is set up."),
+    "truncate.values": Requirement(
+        "surroundings 3.6",
+        "Values and errors are cut to caps of their own, keep their meaning, and are not touched if they fit.",
+    ),
+    "truncate.streams": Requirement(
+        "surroundings 3.1, surroundings 3.6, surroundings 9",
+        "A stream is cut as it flows, its source is read to its end, and its value is cut too.",
+    ),
+    "guardrails.arguments": Requirement(
+        "surroundings 3.9", "Flagged arguments refuse a call before its tool runs, as `permission` `GUARDRAIL_BLOCKED`."
+    ),
+    "guardrails.results": Requirement(
+        "surroundings 3.9, surroundings 9, surroundings 12.5",
+        "A flagged result is blocked, warned of or sanitised, its effect is told, and no log quotes it.",
+        divergence="Elsewhere guardrails cannot look at the results of tools.",
+    ),
+    "guardrails.errors": Requirement(
+        "surroundings 3.9", "What a tool says when it fails is looked at like its results."
+    ),
+    "guardrails.streams": Requirement(
+        "surroundings 3.9", "A stream is looked at as a whole, and nothing of it is shown before, but to warn."
+    ),
+    "guardrails.failures": Requirement(
+        "surroundings 3.9",
+        "A detector that fails flags what it looks at, unless its guard says otherwise.",
+        divergence="Elsewhere what a detector could not look at goes on, and nobody is told.",
+    ),
+    "guardrails.definition": Requirement("design 5", "Guardrails that make no sense are refused, naming the argument."),
+    "cache.same": Requirement(
+        "surroundings 3.3, surroundings 9, surroundings 12.5",
+        "The same call is the same tool of the same toolbox with the same arguments, by their canonical text.",
+        divergence="Elsewhere keys inside of arguments do not count, and calls get the results of others.",
+    ),
+    "cache.authority": Requirement(
+        "surroundings 3.3, surroundings 9", "A cache answers nobody with what it found for somebody of other authority."
+    ),
+    "cache.ttl": Requirement("surroundings 3.3", "A value is good for its time from the beginning of its call."),
+    "cache.bounded": Requirement(
+        "surroundings 3.3, surroundings 12.5",
+        "A cache keeps a bounded number of values; what is no longer good makes room first, then what nobody asked for.",
+    ),
+    "cache.copies": Requirement(
+        "surroundings 3.3", "Everybody gets a copy of a kept value; what cannot be copied is not kept."
+    ),
+    "cache.values": Requirement(
+        "surroundings 3.3",
+        "Only values are kept: no failures, no streams, and nothing of tools that may change something, unless told.",
+    ),
+    "cache.single-flight": Requirement(
+        "surroundings 3.3",
+        "The same call at a time runs once: who joins stops nobody, and who leads and fails hands over.",
+    ),
+    "cache.no-deadlock": Requirement(
+        "design 9", "No call waits for another's value while that one needs what the waiting one's callers hold."
+    ),
+    "cache.definition": Requirement(
+        "design 5, surroundings 3.3", "A cache that makes no sense is refused, naming the argument."
+    ),
+    "timeout.ends": Requirement(
+        "surroundings 3.5, surroundings 9",
+        "What takes too long is cancelled, in every place as far as that goes, and ends as `timeout` `TIMEOUT`.",
+        divergence="Elsewhere the work goes on, and the failure is no timeout.",
+    ),
+    "timeout.covers": Requirement(
+        "design 3, surroundings 3.5",
+        "A `Timeout` covers everything further in: all attempts of a retry, or each, as it is listed.",
+    ),
+    "timeout.definition": Requirement(
+        "design 5", "A limit is seconds above 0, or a function that answers them for each tool; else it is refused."
+    ),
+    "rate-limit.refuses": Requirement(
+        "surroundings 3.4, surroundings 12.5",
+        "What comes too often is refused before it begins, as `transient` `RATE_LIMITED` with the seconds to wait.",
+        divergence="Elsewhere a fixed window lets twice as many through around its edge, and the error says no time.",
+    ),
+    "rate-limit.by": Requirement(
+        "surroundings 3.4", "A bucket belongs to one tool, owner or tenant, or to what a function answers."
+    ),
+    "rate-limit.waits": Requirement(
+        "surroundings 3.4",
+        "Who may wait is served in order of arrival, is refused at once if it would take too long, and takes nothing if "
+        "it gives up.",
+    ),
+    "rate-limit.bounded": Requirement(
+        "surroundings 3.4", "The number of buckets is bounded, and coming under many names does not buy more calls."
+    ),
+    "rate-limit.never-more": Requirement(
+        "surroundings 3.4", "No stretch of time sees more calls begin than the burst and what was refilled meanwhile."
+    ),
+    "rate-limit.definition": Requirement(
+        "design 5, surroundings 3.4", "A rate limit that makes no sense is refused, naming the argument."
+    ),
+    "deprecation.told": Requirement(
+        "surroundings 3.8", "Each call of a deprecated tool is told before it runs, and runs as ever."
+    ),
+    "deprecation.only": Requirement("surroundings 3.8", "Of deprecation is told only where a tool is deprecated."),
+    "retry.middleware": Requirement(
+        "design 3, surroundings 4.7",
+        "A failed call is tried again as the policy says if its effect is none, wherever it runs, and counts its attempts.",
+    ),
+    "retry.ends": Requirement(
+        "design 8, surroundings 4.7",
+        "A drain, an abort and the timeout of the call each put an end to the trying, also while it waits.",
+    ),
+    "retry.delays": Requirement(
+        "surroundings 4.7, surroundings 9",
+        "The delays of a retry policy are fixed or double, are capped, and are spread by a full jitter that a seed fixes.",
+    ),
+    "retry.after": Requirement(
+        "surroundings 4.7",
+        "A failure may ask for a longer wait; one that asks for more than the longest is not retried.",
+    ),
+    "retry.which": Requirement(
+        "surroundings 4.7, surroundings 9",
+        "Retried is what may succeed another time, and what is named; never a denial, invalid arguments or a cancellation.",
+        divergence="Elsewhere everything is retried, denials and cancellations included.",
+    ),
+    "retry.definition": Requirement(
+        "design 5, surroundings 4.7", "A retry policy that makes no sense is refused, naming the argument."
+    ),
+}
+
+_SEARCHING: Final[Mapping[str, Requirement]] = {
+    "examples.vector-search": Requirement(
+        "design section 4, surroundings 2.6",
+        "Vectors of tools can be kept in a database: made once for each definition, and found after a restart.",
+    ),
+    "toolbox.search.fields": Requirement(
+        "design section 17, surroundings 2.5",
+        "A tool is found by words of its name, tags, description, parameters at any depth, their texts and values, and examples.",
+    ),
+    "toolbox.search.forms": Requirement(
+        "design section 17, surroundings 2.5",
+        "Other forms of a word are found: plurals, tenses, parts of joined names, words without their accents.",
+    ),
+    "toolbox.search.ranked": Requirement(
+        "design section 17, surroundings 2.5, surroundings 2.8, surroundings 9, surroundings 12.6",
+        "The best comes first: a word of the name counts more than one of the description, a rare one more than a usual one.",
+        divergence="Elsewhere the search tool numbers its finds in the order of registration and calls that a score.",
+    ),
+    "toolbox.search.deterministic": Requirement(
+        "design section 17, surroundings 2.5",
+        "The same tools and words give the same answer in whatever order the tools stand; names decide between equals.",
+    ),
+    "toolbox.search.nothing-asked": Requirement(
+        "design section 17, surroundings 2.5",
+        "Blank text, signs and stop symbols find nothing, and neither do words that no tool has.",
+        divergence="Elsewhere text without Latin letters counts as blank and matches every tool, with a score of 0.",
+    ),
+    "toolbox.search.scripts": Requirement(
+        "design section 17",
+        "Words of any script are found, also where no spaces stand between them.",
+    ),
+    "toolbox.search.misspelt": Requirement(
+        "design section 17, surroundings 2.8",
+        "A misspelt word finds what was probably meant, and counts less than the word itself.",
+    ),
+    "toolbox.search.explain": Requirement(
+        "design section 17, surroundings 2.5, surroundings 2.8",
+        "The reasons name the fields in which words of the query stand, and those words, and nothing else.",
+        divergence="Elsewhere the reasons of the search tool only repeat the query.",
+    ),
+    "toolbox.search.where": Requirement(
+        "design section 17, surroundings 2.5",
+        "What may be answered is narrowed by a function or a condition without changing the order of the rest.",
+    ),
+    "toolbox.search.limit": Requirement(
+        "design section 17, surroundings 2.5",
+        "At most as many as asked for are answered; 0 answers nothing.",
+        divergence="Elsewhere 0 means no limit.",
+    ),
+    "toolbox.search.bad-arguments": Requirement(
+        "design section 17, surroundings 2.5",
+        "A wrong argument of a search is refused with its name and what would be right.",
+    ),
+    "toolbox.search.incremental": Requirement(
+        "design section 17, surroundings 2.4",
+        "An index of an extended toolbox reads only the tools that are new.",
+    ),
+    "toolbox.search.replaced": Requirement(
+        "design section 17, surroundings 2.4, surroundings 2.6",
+        "A tool that replaces another is found by its own words, and the other one no more.",
+        divergence="Elsewhere an index has to be rebuilt by hand to see a change.",
+    ),
+    "toolbox.search.hostile": Requirement(
+        "design section 17",
+        "No text of a tool or query stalls a search, raises, or makes a tool match what it does not say.",
+    ),
+    "toolbox.search.extra": Requirement(
+        "design section 17",
+        "Without a package of the extra a search says which one to install; until then nothing loads them.",
+    ),
+    "toolbox.search.hybrid": Requirement(
+        "design section 17, surroundings 2.6, surroundings 9, surroundings 12.4",
+        "With an embedder tools are found by meaning as well, fused with the words by reciprocal rank.",
+        divergence="Elsewhere the two scores are added, whatever their scales.",
+    ),
+    "toolbox.search.embedder-cached": Requirement(
+        "design section 17, surroundings 2.4, surroundings 2.6, surroundings 2.7, surroundings 9",
+        "An embedder is asked once for each text, in batches, within a bounded memory that indices may share.",
+        divergence="Elsewhere answers are kept by the exact list of texts, and those of queries without any bound.",
+    ),
+    "toolbox.search.embedder-checked": Requirement(
+        "design section 17, surroundings 2.6, surroundings 9",
+        "An answer that is not one finite vector of the same length for each text is refused in words.",
+        divergence="Elsewhere vectors of other lengths give scores that are no numbers.",
+    ),
+    "toolbox.search.embedder-fails": Requirement(
+        "design section 17, surroundings 2.6, surroundings 2.7",
+        "When an embedder fails, that is logged, and words alone decide.",
+        divergence="Elsewhere one that raises makes registering the tool raise.",
+    ),
+    "toolbox.search.fusion": Requirement(
+        "design section 17, surroundings 2.6",
+        "Rankings are fused by weighted reciprocal ranks.",
+    ),
+    "toolbox.search.quality": Requirement(
+        "design section 17",
+        "On the Berkeley data words alone find at least 0.61, 0.83 and 0.89 of the tools in the first 1, 5 and 10 places.",
+    ),
+    "kits.search-tools.finds": Requirement(
+        "design section 4, surroundings 2.8, surroundings 9",
+        "A model finds the tools of the running supervisor's toolbox, best first, also those that were added after the kit.",
+        divergence="Elsewhere only under test, and in the order of registration.",
+    ),
+    "kits.search-tools.not-itself": Requirement(
+        "design section 4, surroundings 2.8",
+        "The search tool does not find itself, nor a tool that its name would not call.",
+        divergence="Elsewhere it may find itself.",
+    ),
+    "kits.search-tools.permitted": Requirement(
+        "design section 4",
+        "Only tools that the host permits on this call's behalf are found, as if there were no others.",
+    ),
+    "kits.search-tools.available": Requirement(
+        "design section 4, surroundings 2.8",
+        "Tools that cannot be used here are left out, and others take their places.",
+    ),
+    "kits.search-tools.tags": Requirement(
+        "design section 4, surroundings 2.8",
+        "The host and the model may each narrow the search to tags.",
+    ),
+    "kits.search-tools.bounded": Requirement(
+        "design section 4, surroundings 2.8",
+        "An answer never has more characters than the host allows, and says how many tools it left out.",
+    ),
+    "kits.search-tools.schemas": Requirement(
+        "design section 4, surroundings 2.8",
+        "What is found comes with the full schema of its arguments, unless the model does not want it.",
+    ),
+    "kits.search-tools.deferred": Requirement(
+        "design section 4",
+        "In a toolbox of 5,000 tools a model pays for the search tool and its answers only: under a thousand tokens.",
+    ),
+    "kits.search-tools.meaning": Requirement(
+        "design section 4, surroundings 2.8",
+        "With an embedder the search tool finds by meaning, and goes on by words when that fails.",
+        divergence="Elsewhere the search tool never uses the embedder.",
+    ),
+    "kits.search-tools.options": Requirement(
+        "design section 4, surroundings 2.8",
+        "A wrong option of the kit says what would be right.",
+    ),
+    "kits.search-tools.local-model": Requirement(
+        "design section 4",
+        "The local model is loaded when first needed, in a thread; where it is missing, that is said with the extra.",
+    ),
+}
+
 REQUIREMENTS: Final[Mapping[str, Requirement]] = {
     **_DEFINITIONS,
+    **_DECLARING,
     **_CONTRACTS,
     **_CANONICAL,
     **_TOOLBOX,
+    **_LOOPS,
     **_CONTENT,
+    **_TRUNCATION,
+    **_FENCING,
+    **_GUARDRAILS,
     **_CAPACITY,
     **_LIFECYCLE,
     **_ENGINE,
@@ -1898,11 +3044,14 @@ REQUIREMENTS: Final[Mapping[str, Requirement]] = {
     **_EFFECTS,
     **_SHUTDOWN,
     **_STREAMS,
+    **_MIDDLEWARE,
     **_PLACEMENTS,
     **_WATCHING,
     **_PROVIDERS,
     **_KITS,
     **_CLI,
+    **_COMPOSITION,
     **_EXAMPLES,
     **_HOSTS,
+    **_SEARCHING,
 }

@@ -144,6 +144,9 @@ def words_for_error(tool_name: str, error: ToolError, effect: Effect, *, ran: bo
     why = reasons.get(error.code) or reasons[error.category]
     head = f"{subject} {why}" if ran else f"{subject} did not run: {why}"
     lines = [f"{head} ({error.code}).", *_reasons(error)]
+    below = (error.details or {}).get("children")
+    if isinstance(below, list) and below:
+        lines.append(f"It had called {', '.join(map(str, cast('list[object]', below)))}, which was asked to stop as well.")
     if chunks:
         lines.append(f"It had produced {counted(chunks, 'piece of output', 'pieces of output')} before.")
     lines.append(_consequences("ran" if ran else "not-run", effect, error))

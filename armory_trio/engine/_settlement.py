@@ -42,6 +42,9 @@ _ALWAYS_RETRYABLE: Final = frozenset(("OVERLOADED", "LEDGER_UNAVAILABLE"))
 _HONOURS_AN_ABORT: Final = (ExecutionAborted, ExecutionOver, trio.Cancelled)
 """What a body raises that stops because it was asked to."""
 
+_NAMED_AT_MOST: Final = 8
+"""Calls below a stopped execution that are named; all are counted."""
+
 _SUCCESS: Final[Verdict] = ("success", None, None)
 
 
@@ -158,7 +161,7 @@ def _release(record: Record, effect: Effect) -> None:
 
 def _words(record: Record, error: ToolError, effect: Effect, chunks: int) -> tuple[Content, ...]:
     ran = record.attempts > 0
-    if record.abort is not None and not chunks:
+    if record.abort is not None and not chunks and not record.children:
         return _words_of_abort((record.name, error.category, error.code, error.message, error.retryable, effect, ran))
     return (TextContent(words_for_error(record.name, error, effect, ran=ran, chunks=chunks)),)
 
@@ -248,12 +251,19 @@ def abort_error(record: Record) -> ToolError:
     """What the caller of an aborted execution is told."""
     assert record.abort is not None
     code, reason = record.abort_code, record.abort.reason
+    below = _running_below(record) if record.children else None
     if code in _TIMEOUT_CODES:
-        return ToolError("timeout", code, reason, retryable=True)
+        return ToolError("timeout", code, reason, retryable=True, details=below)
     if not record.attempts:
         code = "NOT_STARTED"
     message = reason if reason.strip() else "no reason was given"
-    return ToolError("cancelled", code, message, details={"source": record.abort.source})
+    return ToolError("cancelled", code, message, details={"source": record.abort.source, **(below or {})})
+
+
+def _running_below(record: Record) -> dict[str, object]:
+    """The calls of a stopped execution that are not over yet: they are asked to stop, too, and may be left behind."""
+    names = [f"{child.name} ({child.id})" for child in (record.children or {}).values()]
+    return {"children": names[:_NAMED_AT_MOST], "children_in_all": len(names)}
 
 
 def finish(record: Record) -> None:

@@ -22,7 +22,9 @@ from armory_trio import (
     AdmissionClosed,
     AdmissionWasClosed,
     Execution,
+    ExecutionSettled,
     Limits,
+    ProgressReported,
     Report,
     Snapshot,
     Supervisor,
@@ -99,6 +101,45 @@ async def test_a_drain_lets_everything_that_was_admitted_run_to_its_end(autojump
     assert [result.outcome for result in batch] == ["success"] * 3
     assert (report.mode, report.ended, report.exit_code) == ("drain", 6, 0)
     assert report.unfinished == report.unknown_effects == ()
+
+
+@requirement("shutdown.services-last")
+async def test_what_serves_the_work_goes_on_until_the_last_call_of_a_drain_is_settled(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    beats: list[float] = []
+    ends: list[float] = []
+
+    @tool(effect="read-only", idle_timeout=2)
+    async def beating(ctx: ToolContext) -> None:
+        for _ in range(6):
+            await trio.sleep(0.5)
+            ctx.progress()
+
+    @tool(effect="read-only", timeout=2)
+    async def endless() -> None:
+        await trio.sleep_forever()
+
+    async def watch(supervisor: Supervisor, task_status: trio.TaskStatus[None]) -> None:
+        async with supervisor.events(ProgressReported, ExecutionSettled) as events:
+            task_status.started()
+            async for event in events:
+                (beats if isinstance(event, ProgressReported) else ends).append(event.at - started)
+
+    async with trio.open_nursery() as nursery:
+        started = trio.current_time()
+        async with open_supervisor(Toolbox([beating, endless])) as supervisor:
+            await nursery.start(watch, supervisor)
+            running = [supervisor.start(ToolCall(name)) for name in ("beating", "endless")]
+            await trio.sleep(0.6)
+            await supervisor.shutdown("drain")
+        results = [await execution.result() for execution in running]
+        nursery.cancel_scope.cancel()
+
+    assert beats == [0.5, 1.0, 1.5, 2.0, 2.5, 3.0]
+    assert ends == [2.0, 3.0]
+    assert [result.outcome for result in results] == ["success", "error"]
+    assert results[1].error is not None and results[1].error.code == "TIMEOUT"
 
 
 @requirement("shutdown.drain-for")

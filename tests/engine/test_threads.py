@@ -133,6 +133,12 @@ async def test_a_thread_below_a_caller_that_is_stopped_stays_in_sight_until_it_e
             await supervisor.wait_idle()
 
         assert result.error is not None and result.error.code == "CANCELLED"
+        assert result.error.details == {
+            "source": "caller",
+            "children": [f"inner ({below.execution_id})"],
+            "children_in_all": 1,
+        }
+        assert f"It had called inner ({below.execution_id}), which was asked to stop as well." in result.text
         assert below.parent_id == caller.id
         assert below.state in ("abort-requested", "cleanup-pending") and below.ended_at is None
         assert below.abort is not None and below.abort.source == "parent"
