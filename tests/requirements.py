@@ -64,26 +64,26 @@ _DEFINITIONS: Final[Mapping[str, Requirement]] = {
         ),
     ),
     "definitions.classify.one-reading": Requirement(
-        "design 5, surroundings 9",
+        "design 5, surroundings 9, armorer-core 2J, armorer-core 10",
         "Effect, risk, metadata flags and tags are read by one classifier into an effect class and a tier.",
         divergence="Elsewhere there are two classifiers, and they disagree.",
     ),
     "definitions.classify.stricter": Requirement(
-        "design 5, surroundings 9",
+        "design 5, surroundings 9, armorer-core 1D",
         "Where declarations contradict each other the stricter reading stands, and the contradiction is shown.",
         divergence="Elsewhere an explicit risk overrides the metadata's flags, also to say less.",
     ),
     "definitions.classify.unclassified": Requirement(
-        "design 5",
+        "design 5, armorer-core 2J, armorer-core 10",
         "A tool about which nobody said anything counts as `external-write` and is known to be unclassified.",
         divergence="Elsewhere such a tool passes as harmless in read-only mode.",
     ),
     "definitions.risk.flags": Requirement(
-        "design 5",
+        "design 5, armorer-core 1D",
         "Flags in the metadata count as risk in either spelling; one that is neither true nor false is refused.",
     ),
     "definitions.risk.tags": Requirement(
-        "design 5, surroundings 2.11",
+        "design 5, surroundings 2.11, armorer-core 1C",
         "Risk adds its tags behind the user's, without repeating them.",
         divergence="`readonly` is only added when the tool counts as read-only.",
     ),
@@ -96,29 +96,29 @@ _DEFINITIONS: Final[Mapping[str, Requirement]] = {
         ),
     ),
     "definitions.identity.text": Requirement(
-        "design 5, surroundings 2.11",
+        "design 5, surroundings 2.11, armorer-core 1B",
         "An id is written `namespace:name@version`, percent-encoded, and read back to the same parts.",
     ),
     "definitions.identity.any-name": Requirement(
-        "design 5",
+        "design 5, armorer-core 1B",
         "Any text that is not blank is a legal name, namespace or version; surrounding space is trimmed.",
     ),
     "definitions.tags": Requirement(
-        "design 5, surroundings 2.11",
+        "design 5, surroundings 2.11, armorer-core 1C, armorer-core 11",
         "Tags are trimmed, kebab-case and without repetitions; anything else is refused.",
         divergence="Elsewhere tags that are no list are ignored.",
     ),
     "definitions.lifecycle": Requirement(
-        "design 5",
+        "design 5, armorer-core 1E",
         "A tool is deprecated when its lifecycle says so by True or by text, and names its replacement by id.",
     ),
     "definitions.portable": Requirement(
-        "design 5, surroundings 2.9, llm-core 1.3, llm-core 2.1, llm-core 7.1",
+        "design 5, surroundings 2.9, llm-core 1.3, llm-core 2.1, llm-core 7.1, armorer-core 1B, armorer-core 1H",
         "A definition is a value that is written as JSON in full, and what it was made of can be changed "
         "without changing it.",
     ),
     "definitions.json-checked": Requirement(
-        "design 5, surroundings 2.9",
+        "design 5, surroundings 2.9, armorer-core 1A, armorer-core 1G",
         "Metadata and examples must be JSON; what is not is refused at definition, with its path.",
     ),
     "definitions.digest": Requirement(
@@ -150,7 +150,7 @@ _DEFINITIONS: Final[Mapping[str, Requirement]] = {
         "An async function that asks for the blocking context is refused.",
     ),
     "definitions.tool.wrong-declaration": Requirement(
-        "design 5, llm-core 1.1",
+        "design 5, llm-core 1.1, armorer-core 1A, armorer-core 1O, armorer-core 11",
         "A wrong declaration raises at definition, with the tool's name, the field and what would be right.",
         divergence="Elsewhere a concurrency of 0 or of text is ignored.",
     ),
@@ -160,9 +160,17 @@ _DEFINITIONS: Final[Mapping[str, Requirement]] = {
         "that names the field, in few words and in bounded time.",
     ),
     "definitions.tool.placement": Requirement(
-        "design 5",
+        "design 5, armorer-core 1P",
         "A plain function runs in a thread unless it is declared to run in the task; an async one can't be "
         "put into a thread.",
+    ),
+    "definitions.tool.declarations": Requirement(
+        "design 5, armorer-core 1A",
+        "What is declared reaches the tool; a tool that declares nothing has no limits, no grace and no digests.",
+    ),
+    "definitions.tool.function": Requirement(
+        "design 5, armorer-core 1J",
+        "A tool shows the function that it was made of, looks like it, and says where that was written.",
     ),
     "definitions.tool.generator-options": Requirement(
         "design 10",
@@ -177,22 +185,22 @@ _DEFINITIONS: Final[Mapping[str, Requirement]] = {
         "A bound method is a tool; a method without its object is refused with the way to do it.",
     ),
     "definitions.tool.define": Requirement(
-        "design 17, llm-core 1.1, llm-core 7.1",
+        "design 17, llm-core 1.1, llm-core 7.1, armorer-core 1A, armorer-core 1F, armorer-core 11",
         "`define_tool` makes a tool of a class, a JSON Schema, a pair of schema and validator, or the "
         "executor's own signature.",
     ),
     "definitions.tool.call": Requirement(
-        "design 5, llm-core 1.7, llm-core 8",
+        "design 5, llm-core 1.7, llm-core 8, armorer-core 1I, armorer-core 1J, armorer-core 10, armorer-core 11",
         "Calling a tool validates, runs and returns the value, and raises with the result when it ends "
         "otherwise; `call` returns the result.",
     ),
     "definitions.tool.call-arguments": Requirement(
-        "design 5",
+        "design 5, armorer-core 1J",
         "A direct call takes positional and keyword arguments as the function does, and values that have "
         "their type already.",
     ),
     "definitions.tool.is-tool": Requirement(
-        "design 5",
+        "design 5, armorer-core 1R, armorer-core 2C, armorer-core 11",
         "`is_tool` knows a tool by what it is, not by what it looks like.",
         divergence="Elsewhere the shape decides.",
     ),
@@ -204,7 +212,7 @@ _DEFINITIONS: Final[Mapping[str, Requirement]] = {
 
 _DECLARING: Final[Mapping[str, Requirement]] = {
     "definitions.builder.steps": Requirement(
-        "design 17",
+        "design 17, armorer-core 1A",
         "A tool can be said in steps; each answers a new builder, there is one for every declaration, and the tool is the "
         "one that `define_tool` makes of the same parts.",
     ),
@@ -228,26 +236,26 @@ _DECLARING: Final[Mapping[str, Requirement]] = {
         divergence="There is no registry: elsewhere whatever was spread or cloned is a look-alike that is refused when used.",
     ),
     "definitions.lazy.once": Requirement(
-        "design 5, surroundings 3.2",
+        "design 5, surroundings 3.2, armorer-core 1I",
         "A lazy function is loaded by the first call, after its arguments were validated, and once; calls that come "
         "meanwhile wait for the same load.",
     ),
     "definitions.lazy.retry": Requirement(
-        "design 7",
+        "design 7, armorer-core 1I",
         "A load that fails ends the calls that wait for it with effect `none`, and the next call tries again.",
         divergence="Elsewhere an awaitable that was rejected stays rejected.",
     ),
     "definitions.lazy.cancelled": Requirement(
-        "design 8",
+        "design 8, armorer-core 1I, armorer-core 1P, armorer-core 11",
         "A cancelled load takes nobody with it: one of those who waited for it loads anew.",
     ),
     "definitions.lazy.fits": Requirement(
-        "design 5",
+        "design 5, armorer-core 1A, armorer-core 1I",
         "What is loaded must be a function of the declared kind; a lazy tool says its name and its input, and runs in no "
         "worker process.",
     ),
     "definitions.with-context": Requirement(
-        "design 5",
+        "design 5, armorer-core 1K, armorer-core 10",
         "Values that are bound to a tool stand in `ctx.context` over those of the toolbox, and change nothing else.",
         divergence="Elsewhere they may take the place of members of the context itself.",
     ),
@@ -268,13 +276,13 @@ _DECLARING: Final[Mapping[str, Requirement]] = {
         "A value that keeps its promise reaches the caller as it is; written down, it is read back as an equal one.",
     ),
     "definitions.digests": Requirement(
-        "design 16.10",
+        "design 16.10, armorer-core 1G, armorer-core 1M, armorer-core 10",
         "Equal arguments and equal values have equal digests, different ones different digests: types, nesting and the "
         "borders of chunks count, the order of keys and the spelling of numbers do not.",
         divergence='Elsewhere `1` and `"1"` collide, and so do chunks that read alike when they are joined.',
     ),
     "definitions.digests.declared": Requirement(
-        "design 5",
+        "design 5, armorer-core 1M, armorer-core 11",
         "A tool declares of which side its results carry digests; a side that is not said is on.",
     ),
     "definitions.from-json": Requirement(
@@ -287,20 +295,20 @@ _DECLARING: Final[Mapping[str, Requirement]] = {
         "A document with something missing, unknown, wrong or contradictory is refused, with the tool and the place.",
     ),
     "definitions.wire": Requirement(
-        "design 12, llm-core 2.3",
+        "design 12, llm-core 2.3, armorer-core 1J, armorer-core 2F, armorer-core 3A, armorer-core 11",
         "Calls and results are written as JSON and read back equal; what JSON cannot say is refused with its place.",
     ),
     "definitions.metadata-function": Requirement(
-        "design 5",
+        "design 5, armorer-core 1A",
         "Metadata may be a function that answers it at definition; an async one is refused with what to do instead.",
         divergence="Elsewhere a tool with an async one is itself awaited.",
     ),
     "definitions.input-fields": Requirement(
-        "design 5",
+        "design 5, armorer-core 1F",
         "A mapping of names to types is an input; the function gets a dict.",
     ),
     "definitions.tool.text": Requirement(
-        "design 5",
+        "design 5, armorer-core 1H",
         "The text of a tool is its name and its description.",
     ),
     "definitions.import": Requirement(
@@ -308,16 +316,16 @@ _DECLARING: Final[Mapping[str, Requirement]] = {
         "Importing the package loads none of the readers of contracts, docstrings, definitions and bad JSON.",
     ),
     "contracts.parser": Requirement(
-        "design 5, surroundings 2.9",
+        "design 5, surroundings 2.9, armorer-core 1F",
         "A validator of another library is taken with a JSON Schema that says what it accepts; what it answers reaches "
         "the function, and what it raises against the arguments is a refusal.",
     ),
     "contracts.awaited": Requirement(
-        "design 5, llm-core 1.5, llm-core 2.6",
+        "design 5, llm-core 1.5, llm-core 2.6, armorer-core 1F",
         "A validator may be async; it is awaited before the function is called, and its refusal is like any other.",
     ),
     "contracts.hints": Requirement(
-        "design 5",
+        "design 5, armorer-core 1L",
         "For each issue there is a sentence that says what to do: the near name, what is expected, an example.",
         divergence="Elsewhere an adapter has to be plugged in, and its hints only reach an event.",
     ),
@@ -326,12 +334,12 @@ _DECLARING: Final[Mapping[str, Requirement]] = {
         "An example in a hint is legal by the schema; where none is known there is none.",
     ),
     "toolbox.json": Requirement(
-        "design 17, surroundings 2.9, surroundings 9",
+        "design 17, surroundings 2.9, surroundings 9, armorer-core 1F, armorer-core 2A, armorer-core 2E",
         "A toolbox is written as JSON and read back with equal definitions, each joined with what a resolver answers for it.",
         divergence="Elsewhere its live functions are part of what is written.",
     ),
     "toolbox.json.refused": Requirement(
-        "design 5, surroundings 2.9",
+        "design 5, surroundings 2.9, armorer-core 1I, armorer-core 2A, armorer-core 2E",
         "A resolver that answers nothing, something to await, or a tool with another definition is refused at once.",
         divergence="Elsewhere the first call fails.",
     ),
@@ -361,13 +369,13 @@ _CONTRACTS: Final[Mapping[str, Requirement]] = {
         "formats, and what a class itself refuses, come on top.",
     ),
     "contracts.closed": Requirement(
-        "design 5, field case 44",
+        "design 5, field case 44, armorer-core 1F, armorer-core 11",
         "Unknown arguments are refused, all at once, each with the known name that comes near; objects inside are "
         "closed, too.",
         divergence="Elsewhere unknown arguments are dropped, and the tool runs with its defaults.",
     ),
     "contracts.strict": Requirement(
-        "design 5, field cases 45 and 46, llm-core 1.5",
+        "design 5, field cases 45 and 46, llm-core 1.5, armorer-core 1J",
         "Nothing is coerced: no text for a number, no number for a boolean, no boolean for a number, and no text is "
         "read as JSON a second time.",
     ),
@@ -387,12 +395,12 @@ _CONTRACTS: Final[Mapping[str, Requirement]] = {
         "argument it is an error.",
     ),
     "contracts.issues": Requirement(
-        "design 5, field case 33, llm-core 1.6",
+        "design 5, field case 33, llm-core 1.6, armorer-core 2F, armorer-core 3C",
         "A refusal lists all that is wrong, each with its place, a code word, and what was expected; it never quotes "
         "text that was sent.",
     ),
     "contracts.hostile": Requirement(
-        "field case 48",
+        "field case 48, armorer-core 2F, armorer-core 11",
         "Deep, cyclic, huge or foreign values end in a refusal, and a refusal has a bounded length.",
     ),
     "contracts.constraints": Requirement(
@@ -422,7 +430,7 @@ _CONTRACTS: Final[Mapping[str, Requirement]] = {
         "what a partial has bound is hidden; variadic parameters are refused at definition.",
     ),
     "contracts.signature.defaults": Requirement(
-        "design 5",
+        "design 5, armorer-core 1F",
         "Defaults are filled in and shown where JSON can carry them; each call gets its own copy of a mutable one.",
     ),
     "contracts.signature.unannotated": Requirement(
@@ -430,7 +438,7 @@ _CONTRACTS: Final[Mapping[str, Requirement]] = {
         "A parameter without an annotation takes any JSON value.",
     ),
     "contracts.types": Requirement(
-        "design 5",
+        "design 5, armorer-core 1H",
         "Literal, Enum, dates and times, UUID, Decimal, bytes, paths, tuples, sets, dicts, unions and nested classes "
         "arrive as what they are; a type that JSON can't carry is refused at definition, with the parameter's name.",
     ),
@@ -440,7 +448,7 @@ _CONTRACTS: Final[Mapping[str, Requirement]] = {
         "them stay exact.",
     ),
     "contracts.classes": Requirement(
-        "design 5",
+        "design 5, armorer-core 1F",
         "msgspec structs, attrs classes, dataclasses, TypedDicts, named tuples and pydantic models work as arguments "
         "and as the whole input, with the class's own defaults, converters and validators.",
     ),
@@ -461,12 +469,12 @@ _CONTRACTS: Final[Mapping[str, Requirement]] = {
         "Each validated argument reaches its own parameter, by position or by name, and the context its own.",
     ),
     "contracts.schema.legal": Requirement(
-        "design 5, surroundings 2.10, surroundings 9",
+        "design 5, surroundings 2.10, surroundings 9, armorer-core 1F",
         "A JSON Schema is compiled with a complete validator; an illegal one, one that is not about an object, or "
         "one that refers to another document is refused at definition, with the place.",
     ),
     "contracts.schema.root": Requirement(
-        "design 5, field cases 41 and 42",
+        "design 5, field cases 41 and 42, armorer-core 1F",
         "No schema and an empty one mean no arguments; a root that does not say how open it is is closed, also over "
         "references and alternatives; the caller's schema is never changed.",
     ),
@@ -476,15 +484,15 @@ _CONTRACTS: Final[Mapping[str, Requirement]] = {
         "recursion, nulls and constants mean what they say, whatever providers make of them; the schema stays as it is.",
     ),
     "contracts.schema.filled": Requirement(
-        "field case 47",
+        "field case 47, armorer-core 1F",
         "Legal defaults of the root are filled in, and integral floats become integers at every depth.",
     ),
     "contracts.frozen": Requirement(
-        "design 5, llm-core 1.3, llm-core 7.1",
+        "design 5, llm-core 1.3, llm-core 7.1, armorer-core 1F",
         "A contract's schema can't be changed, neither through the contract nor through what it was made of.",
     ),
     "contracts.pair": Requirement(
-        "design 5, llm-core 1.5, llm-core 1.6, llm-core 2.4, llm-core 7.1, llm-core 8",
+        "design 5, llm-core 1.5, llm-core 1.6, llm-core 2.4, llm-core 7.1, llm-core 8, armorer-core 1F",
         "A pair of schema and validator is taken as it is: the validator sees a frozen copy, the function gets that "
         "same copy, and issues pass through, a bare property name being a legal path.",
         divergence=(
@@ -512,7 +520,7 @@ _CANONICAL: Final[Mapping[str, Requirement]] = {
         "understand differently are refused, each with its own code.",
     ),
     "canonical.says-where": Requirement(
-        "design section 5",
+        "design section 5, armorer-core 1G",
         "A refusal carries the path, names line and column or the byte offset, and says what would be right.",
     ),
     "canonical.truncated-text": Requirement(
@@ -531,11 +539,11 @@ _CANONICAL: Final[Mapping[str, Requirement]] = {
         "design section 13", "What is read equals what the standard library reads, where that is strict enough."
     ),
     "canonical.interop-vectors": Requirement(
-        "design section 16.10, llm-core 1.3, llm-core 2.2",
+        "design section 16.10, llm-core 1.3, llm-core 2.2, armorer-core 1G",
         "Interop text is RFC 8785 byte for byte, and so are its digests and those of schemas.",
     ),
     "canonical.interop-refusals": Requirement(
-        "design section 16.10",
+        "design section 16.10, armorer-core 1G",
         "Interop refuses what another reader could take otherwise, with the code and the path of the shared vectors.",
         divergence="An accessor, a hidden property and a sparse array have no counterpart in Python. An object with a "
         "property is refused as any object is, at its own place; the code is non-plain-object.",
@@ -546,7 +554,7 @@ _CANONICAL: Final[Mapping[str, Requirement]] = {
         "accepts a value, both give one text.",
     ),
     "canonical.one-text": Requirement(
-        "design section 16.10, surroundings 2.9, surroundings 9",
+        "design section 16.10, surroundings 2.9, surroundings 9, armorer-core 1G",
         "Equal values have one text whatever the order of their keys and the spelling of their numbers, and different "
         "texts are different values.",
     ),
@@ -567,55 +575,58 @@ _CANONICAL: Final[Mapping[str, Requirement]] = {
 
 _TOOLBOX: Final[Mapping[str, Requirement]] = {
     "toolbox.duplicate-id": Requirement(
-        "design 16.8, field case 49, surroundings 2.11, surroundings 9, llm-core 1.8",
+        "design 16.8, field case 49, surroundings 2.11, surroundings 9, llm-core 1.8, armorer-core 2C, armorer-core 2D, armorer-core 8D",
         "Two different tools with one id are an error that names both origins, unless replacing is asked for.",
         divergence="Elsewhere the later one replaces the earlier in silence.",
     ),
     "toolbox.same-tool-twice": Requirement(
-        "design 12",
+        "design 12, armorer-core 2A, armorer-core 10",
         "The same tool met twice is one tool.",
     ),
     "toolbox.versions": Requirement(
-        "design 16.8, surroundings 2.11, surroundings 9",
+        "design 16.8, surroundings 2.11, surroundings 9, armorer-core 1E, armorer-core 2C, armorer-core 8D, armorer-core 10",
         "By name the highest version that is not deprecated is meant, in the order of Semantic Versioning; an "
         "exact id always means itself.",
         divergence="Elsewhere the version that was registered last is taken.",
     ),
     "toolbox.namespaces": Requirement(
-        "design 16.8",
+        "design 16.8, armorer-core 2C, armorer-core 11",
         "By name a tool of the default namespace comes before others; `namespace:name` means that namespace.",
         divergence="Elsewhere whichever was registered last is taken.",
     ),
     "toolbox.lookup": Requirement(
-        "design 3, surroundings 2.11",
+        "design 3, surroundings 2.11, armorer-core 2C, armorer-core 8D",
         "A name or id is found with one lookup, however many tools there are.",
     ),
-    "toolbox.fuzzy.off": Requirement("design 16.13", "Without a `Resolution` only what is spelled right is found."),
+    "toolbox.fuzzy.off": Requirement(
+        "design 16.13, armorer-core 8C", "Without a `Resolution` only what is spelled right is found."
+    ),
     "toolbox.fuzzy.tiers": Requirement(
-        "design 16.13, surroundings 2.11",
+        "design 16.13, surroundings 2.11, armorer-core 8C, armorer-core 11",
         "Exact comes before other case, other separators and a prefix too many; each tier can be turned off.",
         divergence="Elsewhere the tiers cannot be chosen, and the last one compares only what follows the last hyphen.",
     ),
     "toolbox.fuzzy.ambiguous": Requirement(
-        "design 16.13", "When a tier could mean several names nothing is guessed, and the names are told."
+        "design 16.13, armorer-core 8C",
+        "When a tier could mean several names nothing is guessed, and the names are told.",
     ),
     "toolbox.fuzzy.same-tool": Requirement(
-        "design 16.13",
+        "design 16.13, armorer-core 8D",
         "A misspelling means the very tool, of all versions and namespaces, that the right spelling means.",
     ),
     "toolbox.fuzzy.namespaces": Requirement(
-        "design 16.13",
+        "design 16.13, armorer-core 8C",
         "A name with a namespace means tools of that namespace only; a prefix that is no namespace only tools of the "
         "default one.",
         divergence="Elsewhere namespaces are not looked at.",
     ),
     "toolbox.fuzzy.suffix": Requirement(
-        "design 16.13, surroundings 2.11, surroundings 9",
+        "design 16.13, surroundings 2.11, surroundings 9, armorer-core 8C, armorer-core 8D, armorer-core 10",
         "Only a prefix that ends in a dot, a slash or two underscores is left out, and the whole rest must be a name.",
         divergence="Elsewhere `delete-file` may run `read-file`.",
     ),
     "toolbox.fuzzy.risk": Requirement(
-        "design 16.13",
+        "design 16.13, armorer-core 8C, armorer-core 10",
         "A guess picks no tool of a stricter effect class than the host allows; by default destructive and privileged "
         "tools have to be spelled right, and their names are offered.",
     ),
@@ -624,12 +635,12 @@ _TOOLBOX: Final[Mapping[str, Requirement]] = {
         "design 16.9", "A live toolbox is exchanged as a whole, and its revision grows by one with each exchange."
     ),
     "toolbox.live.update": Requirement(
-        "design 16.9",
+        "design 16.9, armorer-core 1S, armorer-core 2I, armorer-core 8D, armorer-core 10",
         "An update, a registration of several tools and their removal take place wholly or not at all.",
         divergence="Elsewhere a toolbox itself is changed, and a conflict leaves it half changed.",
     ),
     "toolbox.live.unregister": Requirement(
-        "design 16.9, surroundings 2.11",
+        "design 16.9, surroundings 2.11, armorer-core 8D",
         "What is taken out is named without doubt: by tool, by id, or by a name that only one has.",
     ),
     "toolbox.live.listeners": Requirement(
@@ -641,7 +652,7 @@ _TOOLBOX: Final[Mapping[str, Requirement]] = {
         "design 16.9", "Threads may exchange it at the same time, and no change is lost."
     ),
     "toolbox.missing": Requirement(
-        "design 17", "`missing` answers those of the given names that mean no tool, in order."
+        "design 17, armorer-core 2C", "`missing` answers those of the given names that mean no tool, in order."
     ),
     "toolbox.query.inputs": Requirement(
         "design 17, surroundings 2.1, surroundings 9, surroundings 12.6",
@@ -675,7 +686,7 @@ _TOOLBOX: Final[Mapping[str, Requirement]] = {
         "design 17, surroundings 2.2", "Name, namespace and version are one text or one of several."
     ),
     "toolbox.query.risk": Requirement(
-        "design 5, surroundings 2.2, surroundings 12.4",
+        "design 5, surroundings 2.2, surroundings 12.4, armorer-core 1D",
         "Risk, tier and effect class are those of the one classifier; permissions and untrusted output those of the risk.",
         divergence="Elsewhere only the risk is looked at, so a tool about which nobody said anything does not mutate.",
     ),
@@ -690,7 +701,7 @@ _TOOLBOX: Final[Mapping[str, Requirement]] = {
         divergence="Elsewhere lists and objects are never equal.",
     ),
     "toolbox.query.lifecycle": Requirement(
-        "design 17, surroundings 2.2",
+        "design 17, surroundings 2.2, armorer-core 8D",
         "Deprecation, approval, placement and availability in a context can be asked for.",
     ),
     "toolbox.query.predicate": Requirement(
@@ -723,7 +734,7 @@ _TOOLBOX: Final[Mapping[str, Requirement]] = {
     ),
     "toolbox.query.bounded": Requirement("style 4", "Very long texts are searched in bounded time."),
     "toolbox.inspect.levels": Requirement(
-        "design 4, surroundings 2.10",
+        "design 4, surroundings 2.10, armorer-core 2C",
         "There are three levels of detail, each with a type; what a level shows the next one shows, too.",
     ),
     "toolbox.inspect.full": Requirement(
@@ -735,27 +746,27 @@ _TOOLBOX: Final[Mapping[str, Requirement]] = {
         "design 4, surroundings 2.10", "What is shown shares nothing with the tools, and encodes as JSON."
     ),
     "toolbox.inspect.counts": Requirement(
-        "design 4, surroundings 2.10", "A toolbox counts its tools, and those with tags or metadata."
+        "design 4, surroundings 2.10, armorer-core 2C", "A toolbox counts its tools, and those with tags or metadata."
     ),
     "toolbox.frozen": Requirement(
-        "design 2, surroundings 2.4",
+        "design 2, surroundings 2.4, armorer-core 2C, armorer-core 2D",
         "A toolbox and its context can't be changed, and share nothing with the list and the dict they came from.",
     ),
     "toolbox.extend": Requirement(
-        "design 12",
+        "design 12, armorer-core 2A, armorer-core 2D, armorer-core 11",
         "`extend` gives a new toolbox with the receiver's options and the merged context.",
     ),
     "toolbox.replace": Requirement(
-        "design 16.8",
+        "design 16.8, armorer-core 2C",
         "With `replace` a tool takes the place and the position of the one that has its id.",
     ),
     "toolbox.combine": Requirement(
-        "design 12",
+        "design 12, armorer-core 2D, armorer-core 10, armorer-core 11",
         "Combining merges contexts, the last wins, and takes every option from the first toolbox.",
         divergence="Elsewhere duplicates replace each other; here they are an error unless replacing is asked for.",
     ),
     "toolbox.available": Requirement(
-        "design 2",
+        "design 2, armorer-core 1N, armorer-core 2C, armorer-core 11",
         "`available` asks sync and async hooks with the context, keeps the order, lists only what a name "
         "means, and takes an error for no.",
     ),
@@ -764,15 +775,15 @@ _TOOLBOX: Final[Mapping[str, Requirement]] = {
         "Names that come near a wrong one are offered, best first.",
     ),
     "toolbox.wrong-argument": Requirement(
-        "design 5",
+        "design 5, armorer-core 2A, armorer-core 2D",
         "What is no tool, no context or no timeout is refused with the place.",
     ),
     "toolbox.is-toolbox": Requirement(
-        "design 2",
+        "design 2, armorer-core 2C",
         "`is_toolbox` knows a toolbox from everything else.",
     ),
     "toolbox.repr-keeps-secrets": Requirement(
-        "design 2",
+        "design 2, armorer-core 2D",
         "Neither repr nor str of a toolbox shows its context.",
     ),
     "toolbox.execute": Requirement(
@@ -783,43 +794,50 @@ _TOOLBOX: Final[Mapping[str, Requirement]] = {
 
 _LOOPS: Final[Mapping[str, Requirement]] = {
     "loops.repeat": Requirement(
-        "design 3, field case 89",
+        "design 3, field case 89, armorer-core 8A, armorer-core 8B, armorer-core 11",
         "The same call again and again is warned of from one threshold on and refused from another, 10 and 20 by "
         "default; either can be left out.",
         divergence="There is no classic mode without levels, and a loop is always of the current call.",
     ),
     "loops.arguments": Requirement(
-        "design 3",
+        "design 3, armorer-core 8A, armorer-core 8B",
         "Calls are equal when their tool and the value of their arguments are, whatever the order of keys.",
     ),
     "loops.recovery": Requirement(
-        "design 3",
+        "design 3, armorer-core 8B, armorer-core 10",
         "Another call ends the run at once; until then a refused call stays refused.",
         divergence="Elsewhere a window has to slide past, and refused calls fill it.",
     ),
     "loops.progress": Requirement(
-        "field case 89",
+        "field case 89, armorer-core 8B",
         "Equal calls with different results are no loop, in whatever order their results become known.",
         divergence="Elsewhere results are not looked at, so polling is a loop.",
     ),
     "loops.ping-pong": Requirement(
-        "design 3",
+        "design 3, armorer-core 8B, armorer-core 10",
         "Two calls that take turns are a loop after two rounds; varied calls never are.",
         divergence="Elsewhere any calls that differ from their neighbours can be taken for two that take turns.",
     ),
     "loops.cycles": Requirement("design 3", "Longer cycles are seen when asked for, and the simplest reading is told."),
     "loops.only-the-run": Requirement(
-        "design 3",
+        "design 3, armorer-core 8B, armorer-core 10",
         "Only the unbroken run that the current call continues counts, and no other call is refused for it.",
         divergence="Elsewhere equal calls anywhere in the window count, and every other call is refused for them.",
     ),
-    "loops.owners": Requirement("design 3", "Each owner is judged by its own calls."),
-    "loops.bounded": Requirement("style 4", "What is remembered is bounded, in calls of an owner and in owners."),
-    "loops.statistics": Requirement("design 3", "A detector counts what it judged, warned of and refused."),
-    "loops.polling": Requirement(
-        "field case 89", "A tool that polls is left out, when its metadata or the settings say that it does."
+    "loops.owners": Requirement("design 3, armorer-core 2D, armorer-core 8B", "Each owner is judged by its own calls."),
+    "loops.bounded": Requirement(
+        "style 4, armorer-core 8B", "What is remembered is bounded, in calls of an owner and in owners."
     ),
-    "loops.settings": Requirement("design 5", "Settings that make no sense are refused with their place."),
+    "loops.statistics": Requirement(
+        "design 3, armorer-core 2L, armorer-core 8B", "A detector counts what it judged, warned of and refused."
+    ),
+    "loops.polling": Requirement(
+        "field case 89, armorer-core 8B",
+        "A tool that polls is left out, when its metadata or the settings say that it does.",
+    ),
+    "loops.settings": Requirement(
+        "design 5, armorer-core 8B", "Settings that make no sense are refused with their place."
+    ),
 }
 
 _CONTENT: Final[Mapping[str, Requirement]] = {
@@ -838,11 +856,11 @@ _CONTENT: Final[Mapping[str, Requirement]] = {
         "design 13", "NaN and the infinities become their names as strings, never null and never invalid JSON."
     ),
     "content.documented-forms": Requirement(
-        "field case 64",
+        "field case 64, armorer-core 1Q",
         "Dates, durations, Decimal, UUID, Enum, Path, bytes and all the standard containers have the one form that docs/content.md gives.",
     ),
     "content.records": Requirement(
-        "field case 64",
+        "field case 64, armorer-core 1P",
         "Dataclasses, attrs classes, msgspec Structs, NamedTuples, pydantic models and exceptions become objects of their fields.",
     ),
     "content.sets-deterministic": Requirement(
@@ -856,7 +874,7 @@ _CONTENT: Final[Mapping[str, Requirement]] = {
         "field case 64", "Two keys that become the same name are an error that names both."
     ),
     "content.unencodable": Requirement(
-        "field case 64, llm-core 1.7, llm-core 8",
+        "field case 64, llm-core 1.7, llm-core 8, armorer-core 1Q",
         "A value without a documented form is an error that says where, of which type, and what would be right; its repr is never shown.",
     ),
     "content.iterators-unread": Requirement(
@@ -1074,7 +1092,8 @@ _GUARDRAILS: Final[Mapping[str, Requirement]] = {
 
 _CAPACITY: Final[Mapping[str, Requirement]] = {
     "capacity.limits": Requirement(
-        "field case 19", "No more calls run at once than a tool, group, owner or supervisor limit allows."
+        "field case 19, armorer-core 1O, armorer-core 10",
+        "No more calls run at once than a tool, group, owner or supervisor limit allows.",
     ),
     "capacity.all-or-nothing": Requirement(
         "design 9", "A call gets everything that it needs at once; while it waits it holds none of it."
@@ -1082,7 +1101,7 @@ _CAPACITY: Final[Mapping[str, Requirement]] = {
     "capacity.families": Requirement(
         "design 9", "Each owner has slots of its own, and leaves nothing behind when it is gone."
     ),
-    "capacity.fifo": Requirement("design 9", "Calls of one owner are served in order of admission."),
+    "capacity.fifo": Requirement("design 9, armorer-core 1O", "Calls of one owner are served in order of admission."),
     "capacity.round-robin": Requirement(
         "design 9", "Owners take turns, so one with a long queue does not starve one with a short queue."
     ),
@@ -1113,10 +1132,15 @@ _CAPACITY: Final[Mapping[str, Requirement]] = {
     "capacity.refusals-are-true": Requirement(
         "design 9", "A call is refused only when no order of events could ever let it start."
     ),
-    "capacity.withdraw": Requirement("design 9", "An aborted call leaves its queue at once."),
-    "capacity.position": Requirement("design 9", "A queued call shows its position and what it waits for."),
+    "capacity.withdraw": Requirement(
+        "design 9, armorer-core 1O, armorer-core 10", "An aborted call leaves its queue at once."
+    ),
+    "capacity.position": Requirement(
+        "design 9, armorer-core 1O", "A queued call shows its position and what it waits for."
+    ),
     "capacity.holders": Requirement(
-        "field case 14", "A slot is held until the body really ended, and whoever holds it can be named."
+        "field case 14, armorer-core 1O",
+        "A slot is held until the body really ended, and whoever holds it can be named.",
     ),
     "capacity.bounded-overtaking": Requirement(
         "design 9",
@@ -1155,44 +1179,52 @@ _LIFECYCLE: Final[Mapping[str, Requirement]] = {
 
 _ENGINE: Final[Mapping[str, Requirement]] = {
     "engine.fuzzy": Requirement(
-        "design 3, 16", "A misspelt name is understood only when the host says so; one that could be two names both."
+        "design 3, 16, armorer-core 2G, armorer-core 8C, armorer-core 11",
+        "A misspelt name is understood only when the host says so; one that could be two names both.",
     ),
     "engine.live-toolbox": Requirement(
         "design 16",
         "A live toolbox can be exchanged while a supervisor runs: running executions keep what they were resolved to.",
     ),
     "engine.deprecated": Requirement(
-        "armorer-core 1E, surroundings 3.8",
+        "surroundings 3.8, armorer-core 1E, armorer-core 2G, armorer-core 8C, armorer-core 11",
         "The host is told of each call of a deprecated tool; whatever it does then, the call goes on.",
     ),
     "engine.loops": Requirement(
-        "armorer-core 8, field case 89",
+        "field case 89, armorer-core 2G, armorer-core 8A, armorer-core 11",
         "A call that repeats itself without progress is warned of and then refused, for each owner on its own.",
     ),
     "engine.awaited-validators": Requirement(
-        "armorer-core 1F", "A validator that waits is awaited before the tool may run, under all limits of the call."
+        "armorer-core 1F, armorer-core 11",
+        "A validator that waits is awaited before the tool may run, under all limits of the call.",
     ),
-    "engine.digests": Requirement("armorer-core 1M", "A result carries the digests that its tool declares."),
+    "engine.digests": Requirement(
+        "armorer-core 1M, armorer-core 3A, armorer-core 11", "A result carries the digests that its tool declares."
+    ),
     "engine.hints": Requirement("armorer-core 1L", "A refusal of arguments says how each of them could be mended."),
     "engine.by-full-id": Requirement(
-        "design 3",
+        "design 3, armorer-core 2C, armorer-core 10, armorer-core 11",
         "A call by full id is a call of that tool like one by name, and its result carries the plain name.",
         divergence="Elsewhere the tool takes the whole call for its arguments.",
     ),
     "engine.queue-time": Requirement(
-        "design 6", "Time in the queue counts neither in the duration of a call nor before its start is told."
+        "design 6, armorer-core 1O, armorer-core 11",
+        "Time in the queue counts neither in the duration of a call nor before its start is told.",
     ),
     "engine.result-frozen": Requirement(
-        "design 7",
+        "design 7, armorer-core 3A",
         "A result is a value that nobody can change.",
         divergence="Elsewhere results are changed after the fact.",
     ),
     "engine.arguments-untouched": Requirement(
-        "design 3", "Whatever a tool does to its arguments, those of its caller stay as they were."
+        "design 3, armorer-core 2F, armorer-core 11",
+        "Whatever a tool does to its arguments, those of its caller stay as they were.",
     ),
-    "engine.reason-said": Requirement("design 8", "An abort whose reason is blank says that none was given."),
+    "engine.reason-said": Requirement(
+        "design 8, armorer-core 3D, armorer-core 11", "An abort whose reason is blank says that none was given."
+    ),
     "engine.passing": Requirement(
-        "design 7",
+        "design 7, armorer-core 3C, armorer-core 10, armorer-core 11",
         "A connection that broke or could not be had, and a name that cannot be looked up now, are transient by the type "
         "and the number of the exception, in every place.",
         divergence="Elsewhere words in the message decide.",
@@ -1202,7 +1234,7 @@ _ENGINE: Final[Mapping[str, Requirement]] = {
     "engine.state-waiting": Requirement("design 6", "The state waiting is reached through the public face."),
     "engine.state-streaming": Requirement("design 6", "The state streaming is reached through the public face."),
     "engine.state-abort-requested": Requirement(
-        "design 6", "The state abort-requested is reached through the public face."
+        "design 6, armorer-core 2G", "The state abort-requested is reached through the public face."
     ),
     "engine.state-cleanup-pending": Requirement(
         "design 6", "The state cleanup-pending is reached through the public face."
@@ -1215,17 +1247,18 @@ _ENGINE: Final[Mapping[str, Requirement]] = {
         "design 6", "A body that ends after it was given up is recorded, and frees its slot then."
     ),
     "engine.not-started": Requirement(
-        "design 7", "A call that was stopped before its body began is NOT_STARTED, with effect none."
+        "design 7, armorer-core 3D, armorer-core 11",
+        "A call that was stopped before its body began is NOT_STARTED, with effect none.",
     ),
     "engine.results-not-kept": Requirement(
         "design 6", "What the supervisor keeps of an ended execution is no result: that belongs to its caller."
     ),
     "engine.codes": Requirement(
-        "design 7, llm-core 2.5, llm-core 7.1, llm-core 8",
+        "design 7, llm-core 2.5, llm-core 7.1, llm-core 8, armorer-core 1J, armorer-core 2G, armorer-core 3A, armorer-core 3B, armorer-core 3C, armorer-core 11",
         "Every way to end that exists has its category, code, retryability and words.",
     ),
     "engine.siblings": Requirement(
-        "field case 1, 4, 21",
+        "field case 1, 4, 21, armorer-core 2H",
         "An error is data on its own call; its siblings run on, and the batch returns when all are over.",
     ),
     "engine.caller-cancelled": Requirement(
@@ -1233,7 +1266,7 @@ _ENGINE: Final[Mapping[str, Requirement]] = {
         "A caller that is cancelled takes its call along: no more work of a tool that can be interrupted.",
     ),
     "engine.abort-answers": Requirement(
-        "design 8, field case 9",
+        "design 8, field case 9, armorer-core 11",
         "An abort answers what it did, and the handle can be waited for until one specific state.",
     ),
     "engine.groups-unwrapped": Requirement(
@@ -1244,37 +1277,38 @@ _ENGINE: Final[Mapping[str, Requirement]] = {
         "A tool that swallows the cancel is still cancelled; its late value is kept in the record.",
     ),
     "engine.concurrency": Requirement(
-        "design 9, field case 19",
+        "design 9, field case 19, armorer-core 2A, armorer-core 11",
         "However many calls, no more bodies run than the limits say; results are in call order.",
     ),
     "engine.fail-fast": Requirement(
-        "design 9, field case 21",
+        "design 9, field case 21, armorer-core 2H, armorer-core 8A, armorer-core 10, armorer-core 11",
         "A fail-fast batch stops its other calls, which say why and whether they had started.",
     ),
     "engine.wording": Requirement(
-        "field case 22",
+        "field case 22, armorer-core 1Q, armorer-core 11",
         "A call that was cut off and one that never ran differ in state and in the words for the model.",
     ),
     "engine.nested": Requirement(
         "design 6, field case 25", "A nested call carries its parent's id, owner and deadline, and is aborted with it."
     ),
     "engine.whose-timeout": Requirement(
-        "design 7, field case 26, surroundings 9",
+        "design 7, field case 26, surroundings 9, armorer-core 3C, armorer-core 10",
         "The tool's own TimeoutError, a limit of the engine and a lost connection are told apart.",
     ),
     "engine.reads-writes": Requirement(
         "design 9, field case 27", "Calls that write the same thing go in order of admission; others overlap with them."
     ),
     "engine.budget": Requirement(
-        "field case 28", "A budget is reserved before anything starts, and given back by calls that never ran."
+        "field case 28, armorer-core 2D, armorer-core 2G, armorer-core 2K, armorer-core 10, armorer-core 11",
+        "A budget is reserved before anything starts, and given back by calls that never ran.",
     ),
     "engine.unknown-tool": Requirement(
-        "field case 28", "A misspelt name is that call's error, with near names; its siblings run."
+        "field case 28, armorer-core 2G", "A misspelt name is that call's error, with near names; its siblings run."
     ),
     "engine.awaitables": Requirement(
         "field case 29", "Whatever form of awaitable a tool answers, the model gets its value."
     ),
-    "engine.harmless": Requirement("design 7", "Nothing that a tool raises harms anyone else."),
+    "engine.harmless": Requirement("design 7, armorer-core 3C", "Nothing that a tool raises harms anyone else."),
     "engine.keyboard-interrupt": Requirement(
         "design 7", "KeyboardInterrupt is no call's failure: it leaves the supervisor bare and aborts everything."
     ),
@@ -1286,19 +1320,22 @@ _ENGINE: Final[Mapping[str, Requirement]] = {
     ),
     "engine.needs-trio": Requirement("design 17", "Opened where trio does not run, a supervisor says what to do."),
     "engine.order": Requirement(
-        "design 16, field case 63", "Results come in call order, events in order of completion."
+        "design 16, field case 63, armorer-core 2H", "Results come in call order, events in order of completion."
     ),
     "engine.calls-by-id": Requirement(
-        "field case 49", "Two calls of one tool are two executions, even with the same call id."
+        "field case 49, armorer-core 4B", "Two calls of one tool are two executions, even with the same call id."
     ),
     "engine.grace": Requirement(
         "design 8", "A tool with a grace sees the abort first; a value returned within it is a success."
     ),
     "engine.clocks": Requirement(
-        "design 8, llm-core 8",
+        "design 8, llm-core 8, armorer-core 11",
         "timeout, deadline and idle_timeout each count what they say, and stand still for a person.",
     ),
-    "engine.batch-whole": Requirement("design 9", "A batch is admitted whole or raises, and can be aborted by its id."),
+    "engine.batch-whole": Requirement(
+        "design 9, armorer-core 2A, armorer-core 2H",
+        "A batch is admitted whole or raises, and can be aborted by its id.",
+    ),
     "engine.crowd": Requirement(
         "design 14", "Very many waiting executions are admitted, inspected and aborted in one process."
     ),
@@ -1306,7 +1343,8 @@ _ENGINE: Final[Mapping[str, Requirement]] = {
         "design 9", "A host may name a batch and abort it by that name; two live batches never share one."
     ),
     "engine.batch-stops-honestly": Requirement(
-        "design 8, 9", "Whoever aborts several calls is told what that did to each, and each says that reason."
+        "design 8, 9, armorer-core 3D",
+        "Whoever aborts several calls is told what that did to each, and each says that reason.",
     ),
     "engine.queue-bound-exact": Requirement(
         "design 9", "A batch is refused exactly when more of its calls would wait than the queue bound has room for."
@@ -1324,22 +1362,26 @@ _ENGINE: Final[Mapping[str, Requirement]] = {
         "design 9", "A nested call whose wait would never end is refused, with the cycle named."
     ),
     "engine.options": Requirement(
-        "design 17", "A wrong option of a call raises at the door and names what would be right."
+        "design 17, armorer-core 1J, armorer-core 2A, armorer-core 2H",
+        "A wrong option of a call raises at the door and names what would be right.",
     ),
     "engine.direct": Requirement(
-        "design 5", "A tool can be called as a function of the host, without limits or refusals."
+        "design 5, armorer-core 1N", "A tool can be called as a function of the host, without limits or refusals."
     ),
     "engine.bug": Requirement(
-        "design 6", "A failure of the engine ends the one execution that it hit; the supervisor lives and reports it."
+        "design 6, armorer-core 2G",
+        "A failure of the engine ends the one execution that it hit; the supervisor lives and reports it.",
     ),
     "engine.elicit": Requirement(
-        "design 8, 12", "A question to a person is answered, declined, timed out or withdrawn, each once."
+        "design 8, 12, armorer-core 1K",
+        "A question to a person is answered, declined, timed out or withdrawn, each once.",
     ),
     "engine.uninterruptible": Requirement(
         "design 5", "A tool that declares cancellation unsupported is never cancelled; its caller is released."
     ),
     "engine.availability": Requirement(
-        "design 3", "A tool that is not available here does not run, also when its hook raises or is awaited."
+        "design 3, armorer-core 1N, armorer-core 2G, armorer-core 11",
+        "A tool that is not available here does not run, also when its hook raises or is awaited.",
     ),
     "engine.storm": Requirement(
         "design 6",
@@ -1347,13 +1389,14 @@ _ENGINE: Final[Mapping[str, Requirement]] = {
         "execution settles once, and revisions only grow.",
     ),
     "engine.cancelled-anywhere": Requirement(
-        "design 8", "A supervisor cancelled at any step of the scheduler ends with everything settled."
+        "design 8, armorer-core 2M", "A supervisor cancelled at any step of the scheduler ends with everything settled."
     ),
     "engine.deep-nesting": Requirement(
         "design 6", "Calls nested deeper than Python's stack are shown and stopped like any other."
     ),
     "engine.user-code-raises": Requirement(
-        "design 7", "Whatever a hook, a result or the text of an exception raises ends its own call only."
+        "design 7, armorer-core 2G",
+        "Whatever a hook, a result or the text of an exception raises ends its own call only.",
     ),
     "engine.across-supervisors": Requirement(
         "design 6",
@@ -1366,7 +1409,7 @@ _ENGINE: Final[Mapping[str, Requirement]] = {
         "design 8, field case 25", "A stream that is opened under a cancelled scope never starts."
     ),
     "engine.timers-bounded": Requirement(
-        "design 8", "However often a clock is stopped, an execution keeps one idle timer."
+        "design 8, armorer-core 11", "However often a clock is stopped, an execution keeps one idle timer."
     ),
 }
 
@@ -1400,19 +1443,22 @@ _SHUTDOWN: Final[Mapping[str, Requirement]] = {
         "Timers, time limits and readers of events serve the work of a drain until its last call is settled.",
     ),
     "shutdown.admission-closed": Requirement(
-        "design 8",
+        "design 8, armorer-core 2M, armorer-core 4E",
         "Once admission is closed, every door for new work raises AdmissionClosed, and an event tells it once.",
     ),
     "shutdown.drain": Requirement(
         "design 8", "A drain lets queued calls, batches and nested calls that were admitted run to their end."
     ),
-    "shutdown.drain-for": Requirement("design 8", "What is left after `drain_for` is aborted, and the report says so."),
+    "shutdown.drain-for": Requirement(
+        "design 8, armorer-core 10", "What is left after `drain_for` is aborted, and the report says so."
+    ),
     "shutdown.human-waits": Requirement("design 8", "A drain withdraws questions to people, and asks no new ones."),
     "shutdown.abort": Requirement(
-        "design 8; field case 25", "An abort stops everything at once, nested calls included."
+        "design 8; field case 25, armorer-core 10", "An abort stops everything at once, nested calls included."
     ),
     "shutdown.escalate": Requirement(
-        "design 8", "A drain can be turned into an abort, never the reverse; a second abort ends all grace."
+        "design 8, armorer-core 10",
+        "A drain can be turned into an abort, never the reverse; a second abort ends all grace.",
     ),
     "shutdown.wrong-options": Requirement("design 8", "A shutdown that makes no sense is refused and changes nothing."),
     "shutdown.cancelled": Requirement(
@@ -1420,7 +1466,7 @@ _SHUTDOWN: Final[Mapping[str, Requirement]] = {
     ),
     "shutdown.checkpoints": Requirement("design 8", "A shutdown is a checkpoint, and may be repeated."),
     "shutdown.leaving": Requirement(
-        "design 8; field cases 1, 3",
+        "design 8; field cases 1, 3, armorer-core 2M",
         "Left normally a supervisor drains; by an exception or a cancellation it aborts. Nothing runs on, and its "
         "report is set.",
     ),
@@ -1476,10 +1522,12 @@ _SHUTDOWN: Final[Mapping[str, Requirement]] = {
 
 _STREAMS: Final[Mapping[str, Requirement]] = {
     "streams.never-read": Requirement(
-        "design 8", "A stream of a reader that is cancelled already is recorded as not started, like any other call."
+        "design 8, armorer-core 4B, armorer-core 10",
+        "A stream of a reader that is cancelled already is recorded as not started, like any other call.",
     ),
     "streams.collected": Requirement(
-        "design 10; field case 30", "Without a reader the chunks are collected; the list of them is the value."
+        "design 10; field case 30, armorer-core 3A, armorer-core 11",
+        "Without a reader the chunks are collected; the list of them is the value.",
     ),
     "streams.reducer": Requirement(
         "design 10",
@@ -1489,7 +1537,8 @@ _STREAMS: Final[Mapping[str, Requirement]] = {
         "design 10", "Neither a driver nor a reader handles more than 64 chunks without letting others run."
     ),
     "streams.live": Requirement(
-        "design 10", "A live stream hands each chunk over in order as it comes, then says how the call ended."
+        "design 10, armorer-core 3A, armorer-core 11",
+        "A live stream hands each chunk over in order as it comes, then says how the call ended.",
     ),
     "streams.result-early": Requirement(
         "design 10", "The result of a stream that is not over is an error that says what to do."
@@ -1503,21 +1552,22 @@ _STREAMS: Final[Mapping[str, Requirement]] = {
         "design 10", "The outcome of a stream is recorded whatever its reader does."
     ),
     "streams.leaving-early": Requirement(
-        "design 10",
+        "design 10, armorer-core 4B, armorer-core 10",
         "Leaving a stream early cancels the tool, with the caller as the source; one that is over is left as it is.",
     ),
     "streams.error-keeps-chunks": Requirement(
-        "design 10; field case 30", "An error after chunks is an error with the chunks kept."
+        "design 10; field case 30, armorer-core 11", "An error after chunks is an error with the chunks kept."
     ),
     "streams.deadline-on-silence": Requirement(
-        "design 10", "Time limits hold on silent and on stalled streams; chunks are signs of life."
+        "design 10, armorer-core 10, armorer-core 11",
+        "Time limits hold on silent and on stalled streams; chunks are signs of life.",
     ),
     "streams.cancel-at-yield": Requirement(
-        "design 10",
+        "design 10, armorer-core 11",
         "A cancellation while a chunk waits for room is thrown into the generator at its yield, once; then it is closed.",
     ),
     "streams.never-truncated": Requirement(
-        "design 10", "A stream that ends for any other reason than exhaustion is never a success."
+        "design 10, armorer-core 10", "A stream that ends for any other reason than exhaustion is never a success."
     ),
     "streams.own-scopes": Requirement(
         "design 10; field case 91",
@@ -1531,7 +1581,8 @@ _STREAMS: Final[Mapping[str, Requirement]] = {
         "design 8", "A drain aborts a stream of which nothing was read for 5 s, and no other."
     ),
     "streams.events": Requirement(
-        "design 6", "A stream tells its opening and its close; its chunks go only to readers who ask for payloads."
+        "design 6, armorer-core 4B, armorer-core 11",
+        "A stream tells its opening and its close; its chunks go only to readers who ask for payloads.",
     ),
     "streams.nested": Requirement("design 6", "A stream that a tool opens is a child of that tool's execution."),
     "streams.cancelled-read": Requirement("design 10", "A cancelled read loses no chunk; a second reader is told so."),
@@ -1604,10 +1655,12 @@ _PLACEMENTS: Final[Mapping[str, Requirement]] = {
     ),
     "placement.leaving": Requirement("design 10, 11", "In every place a reader that leaves early stops the tool."),
     "placement.context": Requirement(
-        "design 11, 17", "In every place the context says who runs, for whom, and whether it should stop."
+        "design 11, 17, armorer-core 1K, armorer-core 10",
+        "In every place the context says who runs, for whom, and whether it should stop.",
     ),
     "placement.telling": Requirement(
-        "design 11, 17", "In every place progress, log lines and events arrive in order; misuse raises in the body."
+        "design 11, 17, armorer-core 1K",
+        "In every place progress, log lines and events arrive in order; misuse raises in the body.",
     ),
     "placement.windows": Requirement(
         "design 7, 11", "In every place effect windows decide what the world may have seen."
@@ -1708,21 +1761,26 @@ _WATCHING: Final[Mapping[str, Requirement]] = {
     ),
     "watching.snapshot-immutable": Requirement("design 6", "A snapshot never changes."),
     "watching.snapshot-discreet": Requirement(
-        "design 6",
+        "design 6, armorer-core 11",
         "A snapshot holds no arguments, results, credentials or authority.",
         divergence="Snapshots elsewhere carry the result; ours can be shown to anybody who may see that the call exists.",
     ),
-    "watching.progress": Requirement("design 6", "Progress shows in the snapshot and is a revision of its own."),
-    "watching.declared-waits": Requirement("design 6", "Of several declared waits one that is still open is shown."),
+    "watching.progress": Requirement(
+        "design 6, armorer-core 1K", "Progress shows in the snapshot and is a revision of its own."
+    ),
+    "watching.declared-waits": Requirement(
+        "design 6, armorer-core 1K", "Of several declared waits one that is still open is shown."
+    ),
     "watching.inspect": Requirement(
         "design 6", "`inspect` and `locate` show the newest snapshots, of the executions that were asked for, in order."
     ),
     "watching.inspect-privileged": Requirement("design 6", "Only the privileged looks show arguments."),
     "watching.retention": Requirement(
-        "design 6", "Ended executions are kept up to a count and an age; a handle keeps its own."
+        "design 6, armorer-core 10", "Ended executions are kept up to a count and an age; a handle keeps its own."
     ),
     "watching.begins-with-live": Requirement(
-        "design 6", "A subscription begins with everything that is live, and with nothing that is over."
+        "design 6, armorer-core 11",
+        "A subscription begins with everything that is live, and with nothing that is over.",
     ),
     "watching.newest-only": Requirement(
         "design 6",
@@ -1747,30 +1805,35 @@ _WATCHING: Final[Mapping[str, Requirement]] = {
     ),
     "watching.cancelled-step": Requirement("design 6", "A cancelled wait or step loses nothing and changes nothing."),
     "watching.events": Requirement(
-        "design 6", "Typed events come in the order in which things happened, in one numbering."
+        "design 6, armorer-core 4B", "Typed events come in the order in which things happened, in one numbering."
     ),
     "watching.owner": Requirement(
-        "design 6", "Every event of a call carries its owner, absent when neither the call nor its context names one."
+        "design 6, armorer-core 4B",
+        "Every event of a call carries its owner, absent when neither the call nor its context names one.",
     ),
     "watching.ways-to-end": Requirement(
-        "design 6", "Each way to end a call tells the same events in the same order, from its admission to its end."
+        "design 6, armorer-core 1P, armorer-core 2G, armorer-core 2K, armorer-core 3E, armorer-core 4B, armorer-core 4C, armorer-core 8A, armorer-core 8C",
+        "Each way to end a call tells the same events in the same order, from its admission to its end.",
     ),
     "watching.whose-event": Requirement(
-        "design 6",
+        "design 6, armorer-core 4B, armorer-core 10",
         "What a tool tells carries the execution that tells it, whatever else the same tool is doing.",
         divergence="Elsewhere calls of one tool that run at once repeat each other's events as their own.",
     ),
     "watching.payloads": Requirement(
-        "design 6", "Chunks, checkpoints and data go only to readers who ask for payloads."
+        "design 6, armorer-core 1U, armorer-core 2M, armorer-core 4B, armorer-core 11",
+        "Chunks, checkpoints and data go only to readers who ask for payloads.",
     ),
     "watching.lagged": Requirement(
-        "design 6", "A reader that falls behind loses the oldest events, and is told where and how many."
+        "design 6, armorer-core 4E",
+        "A reader that falls behind loses the oldest events, and is told where and how many.",
     ),
     "watching.revision-rule": Requirement(
         "design 6", "When an event is delivered, a look shows at least the revision that it names."
     ),
     "watching.exactly-once": Requirement(
-        "design 6", "OutcomeDecided and ExecutionSettled come exactly once for each execution, in this order."
+        "design 6, armorer-core 2G, armorer-core 4B, armorer-core 4C, armorer-core 10",
+        "OutcomeDecided and ExecutionSettled come exactly once for each execution, in this order.",
     ),
 }
 
@@ -1924,7 +1987,7 @@ _KITS: Final[Mapping[str, Requirement]] = {
         "The root may be a link; once opened it stays the same directory, whatever its path leads to later.",
     ),
     "kits.jail.escape-refused": Requirement(
-        "design 4, surroundings 6.2, surroundings 6.3, surroundings 9",
+        "design 4, surroundings 6.2, surroundings 6.3, surroundings 9, armorer-core 3B",
         "A path that is absolute, or leaves the root by ``..`` or by a link, is refused as a matter of permission, and no message tells where the root is.",
         "Elsewhere the message shows the absolute root to the model.",
     ),
@@ -2148,6 +2211,12 @@ _CLI: Final[Mapping[str, Requirement]] = {
     "cli.tools.listed": Requirement(
         "design section 13", "The tools of a toolbox are listed for people and for programs."
     ),
+    "cli.tools.manifest": Requirement(
+        "design section 13", "Tools may come from a manifest, whose faults get one line."
+    ),
+    "cli.search": Requirement(
+        "design section 13", "Tools are found by what they are for, best first, for people and for programs."
+    ),
     "cli.help": Requirement("design section 13", "The command explains itself: help, examples, exit codes, version."),
     "cli.usage": Requirement("design section 13", "Wrong usage gets one line and code 2."),
     "cli.extra": Requirement("design section 4", "Without its extra the command says which one to install."),
@@ -2325,7 +2394,7 @@ _COMPOSITION: Final[Mapping[str, Requirement]] = {
         divergence="Elsewhere the others run on after the call has ended.",
     ),
     "composition.retry": Requirement(
-        "design 3, surroundings 4.7, surroundings 12.6",
+        "design 3, surroundings 4.7, surroundings 12.6, armorer-core 1T",
         "A call that failed in passing is made again, as often and after as long as the policy says; a refusal is not.",
         divergence="Elsewhere everything is retried: refusals, cancellations, and what has changed something.",
     ),
@@ -2532,7 +2601,7 @@ _TESTING: Final[Mapping[str, Requirement]] = {
         "A scenario in which everybody waits for ever fails instead of hanging.",
     ),
     "testing.ids": Requirement(
-        "design 1, surroundings 6.1",
+        "design 1, surroundings 6.1, armorer-core 1A",
         "Ids that nobody chose can be made the same in each run.",
     ),
     "testing.inline": Requirement(
@@ -2646,7 +2715,7 @@ _PROOF: Final[Mapping[str, Requirement]] = {
         "watched goes on, nothing is lost and nothing is left.",
     ),
     "engine.faults": Requirement(
-        "design 7, llm-core 1.7",
+        "design 7, llm-core 1.7, armorer-core 1J",
         "Whatever a tool throws, from whatever kind of function and at whatever moment, is the end of its own call, "
         "with the effect of the table, and of nothing else.",
     ),
@@ -2666,7 +2735,7 @@ _PROOF: Final[Mapping[str, Requirement]] = {
 
 _MIDDLEWARE: Final[Mapping[str, Requirement]] = {
     "middleware.order": Requirement(
-        "design 16.11, surroundings 3.2",
+        "design 16.11, surroundings 3.2, armorer-core 2B",
         "The middleware that is listed first is outermost.",
         divergence="Elsewhere the last one is; fences would then be closed before the text in them is cut.",
     ),
@@ -2681,20 +2750,20 @@ _MIDDLEWARE: Final[Mapping[str, Requirement]] = {
         "design 7", "What a middleware raises or swallows decides the outcome, and never what the world has seen."
     ),
     "middleware.definition": Requirement(
-        "design 5, surroundings 3.2",
+        "design 5, surroundings 3.2, armorer-core 2B",
         "What is no middleware is refused when the toolbox is made, and the error says what would be one.",
     ),
     "middleware.bind": Requirement(
-        "design 12, surroundings 3.2",
+        "design 12, surroundings 3.2, armorer-core 2B",
         "A middleware with a `bind` decides once for each tool what stands around it, or that nothing does.",
     ),
     "middleware.once": Requirement(
-        "design 12, surroundings 3.2",
+        "design 12, surroundings 3.2, armorer-core 2B, armorer-core 2D, armorer-core 10",
         "Middleware is bound to a tool when it enters its first toolbox that has any; no other toolbox takes it off or "
         "puts another one on.",
     ),
     "middleware.everywhere": Requirement(
-        "design 3, surroundings 3.2, surroundings 3.7, surroundings 8, surroundings 9",
+        "design 3, surroundings 3.2, surroundings 3.7, surroundings 8, surroundings 9, armorer-core 2B, armorer-core 10",
         "However a tool was made and through whatever door it is called, its middleware stands around it.",
         divergence="Elsewhere a toolbox calls the raw function of a tool past its middleware.",
     ),
@@ -2742,7 +2811,9 @@ _MIDDLEWARE: Final[Mapping[str, Requirement]] = {
         "All words that an untrusted tool gives are fenced, in structures too, by delimiters that cannot be forged.",
         divergence="Elsewhere structures without a field of a certain name are not fenced, and delimiters can be guessed.",
     ),
-    "fence.only": Requirement("surroundings 3.7", "Only tools whose risk says untrusted output are fenced."),
+    "fence.only": Requirement(
+        "surroundings 3.7, armorer-core 1D", "Only tools whose risk says untrusted output are fenced."
+    ),
     "fence.errors": Requirement(
         "surroundings 3.7, surroundings 9",
         "What such a tool says when it fails is fenced, and means the same; our words are not.",
@@ -2785,12 +2856,13 @@ _MIDDLEWARE: Final[Mapping[str, Requirement]] = {
     ),
     "guardrails.definition": Requirement("design 5", "Guardrails that make no sense are refused, naming the argument."),
     "cache.same": Requirement(
-        "surroundings 3.3, surroundings 9, surroundings 12.5",
+        "surroundings 3.3, surroundings 9, surroundings 12.5, armorer-core 10",
         "The same call is the same tool of the same toolbox with the same arguments, by their canonical text.",
         divergence="Elsewhere keys inside of arguments do not count, and calls get the results of others.",
     ),
     "cache.authority": Requirement(
-        "surroundings 3.3, surroundings 9", "A cache answers nobody with what it found for somebody of other authority."
+        "surroundings 3.3, surroundings 9, armorer-core 10",
+        "A cache answers nobody with what it found for somebody of other authority.",
     ),
     "cache.ttl": Requirement("surroundings 3.3", "A value is good for its time from the beginning of its call."),
     "cache.bounded": Requirement(
@@ -2815,7 +2887,7 @@ _MIDDLEWARE: Final[Mapping[str, Requirement]] = {
         "design 5, surroundings 3.3", "A cache that makes no sense is refused, naming the argument."
     ),
     "timeout.ends": Requirement(
-        "surroundings 3.5, surroundings 9",
+        "surroundings 3.5, surroundings 9, armorer-core 10",
         "What takes too long is cancelled, in every place as far as that goes, and ends as `timeout` `TIMEOUT`.",
         divergence="Elsewhere the work goes on, and the failure is no timeout.",
     ),
@@ -2846,12 +2918,15 @@ _MIDDLEWARE: Final[Mapping[str, Requirement]] = {
         "surroundings 3.4", "No stretch of time sees more calls begin than the burst and what was refilled meanwhile."
     ),
     "rate-limit.definition": Requirement(
-        "design 5, surroundings 3.4", "A rate limit that makes no sense is refused, naming the argument."
+        "design 5, surroundings 3.4, armorer-core 10",
+        "A rate limit that makes no sense is refused, naming the argument.",
     ),
     "deprecation.told": Requirement(
-        "surroundings 3.8", "Each call of a deprecated tool is told before it runs, and runs as ever."
+        "surroundings 3.8, armorer-core 1E", "Each call of a deprecated tool is told before it runs, and runs as ever."
     ),
-    "deprecation.only": Requirement("surroundings 3.8", "Of deprecation is told only where a tool is deprecated."),
+    "deprecation.only": Requirement(
+        "surroundings 3.8, armorer-core 1E", "Of deprecation is told only where a tool is deprecated."
+    ),
     "retry.middleware": Requirement(
         "design 3, surroundings 4.7",
         "A failed call is tried again as the policy says if its effect is none, wherever it runs, and counts its attempts.",
@@ -2861,7 +2936,7 @@ _MIDDLEWARE: Final[Mapping[str, Requirement]] = {
         "A drain, an abort and the timeout of the call each put an end to the trying, also while it waits.",
     ),
     "retry.delays": Requirement(
-        "surroundings 4.7, surroundings 9",
+        "surroundings 4.7, surroundings 9, armorer-core 1T",
         "The delays of a retry policy are fixed or double, are capped, and are spread by a full jitter that a seed fixes.",
     ),
     "retry.after": Requirement(
@@ -2874,7 +2949,8 @@ _MIDDLEWARE: Final[Mapping[str, Requirement]] = {
         divergence="Elsewhere everything is retried, denials and cancellations included.",
     ),
     "retry.definition": Requirement(
-        "design 5, surroundings 4.7", "A retry policy that makes no sense is refused, naming the argument."
+        "design 5, surroundings 4.7, armorer-core 1T",
+        "A retry policy that makes no sense is refused, naming the argument.",
     ),
 }
 
@@ -2977,7 +3053,7 @@ _SEARCHING: Final[Mapping[str, Requirement]] = {
         "On the Berkeley data words alone find at least 0.61, 0.83 and 0.89 of the tools in the first 1, 5 and 10 places.",
     ),
     "kits.search-tools.finds": Requirement(
-        "design section 4, surroundings 2.8, surroundings 9",
+        "design section 4, surroundings 2.8, surroundings 9, armorer-core 1S",
         "A model finds the tools of the running supervisor's toolbox, best first, also those that were added after the kit.",
         divergence="Elsewhere only under test, and in the order of registration.",
     ),

@@ -13,12 +13,12 @@ from typing import Final, Unpack, cast
 import click
 import trio
 
-from ..content import encode_json
 from ..toolbox import Toolbox
+from ._catalogue import definitions, find, found_lines, found_table, table
 from ._exit import BY_SIGNAL, READER_GONE, SUCCEEDED, UNCERTAIN, UNUSABLE, Unusable
 from ._loading import KITS, REFERENCE, load_toolbox
 from ._settings import FORMATS, INPUTS, MEBIBYTE, RunOptions, RunSettings, ToolOptions
-from ._streams import Streams, claim_streams, plain, say, write_all
+from ._streams import Streams, claim_streams, say, write_all
 
 _SIGINT: Final = 2
 _CONCURRENCY: Final = 64
@@ -153,6 +153,7 @@ def _with_tool_options(function: Callable[..., int]) -> Callable[..., int]:
     for option in reversed(
         (
             click.option("--toolbox", multiple=True, metavar="MODULE:ATTRIBUTE", help="Another way to name tools."),
+            click.option("--manifest", multiple=True, metavar="FILE", help="Tools that a TOML or JSON file describes."),
             click.option("--kit", type=click.Choice(KITS), help="A ready-made set of tools; needs --root."),
             click.option("--root", metavar="DIR", help="The directory that the tools of the kit may read."),
             click.option("--debug", is_flag=True, help="Show the traceback of an error too."),
@@ -225,7 +226,7 @@ def run(claim: Claim, /, **options: Unpack[RunOptions]) -> int:
     """
     settings, references = _settings(options)
     streams = claim()
-    toolbox = load_toolbox(references, options["kit"], options["root"])
+    toolbox = _load(references, options)
     from ._run import run_calls  # noqa: PLC0415  # rich is not loaded before something is known to run
 
     return trio.run(run_calls, settings, toolbox, streams)
@@ -278,8 +279,37 @@ def tools(claim: Claim, /, *, as_json: bool, **options: Unpack[ToolOptions]) -> 
     if files:
         raise click.UsageError(f"{files[0]!r} is no MODULE:ATTRIBUTE")
     streams = claim()
-    toolbox = load_toolbox(references, options["kit"], options["root"])
-    lines = _definitions(toolbox) if as_json else _table(toolbox)
+    toolbox = _load(references, options)
+    return _show(streams, definitions(toolbox) if as_json else table(toolbox))
+
+
+@command.command()
+@click.argument("query")
+@click.argument("words", nargs=-1, metavar="[MODULE:ATTRIBUTE]...")
+@_with_tool_options
+@click.option("--limit", type=_Count(1), default=10, show_default=True, metavar="N", help="Tools that are shown.")
+@click.option("--explain", is_flag=True, help="Show why each tool was found.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line: score, reasons and definition.")
+@click.pass_obj
+def search(
+    claim: Claim, /, query: str, *, limit: int, explain: bool, as_json: bool, **options: Unpack[ToolOptions]
+) -> int:
+    """Find the tools of a toolbox that fit QUERY, best first."""
+    references, files = _sorted_words(options)
+    if files:
+        raise click.UsageError(f"{files[0]!r} is no MODULE:ATTRIBUTE; quote a query of several words")
+    streams = claim()
+    matches = find(_load(references, options), query, limit=limit)
+    if not matches:
+        say(f"no tool fits {query!r}")
+    return _show(streams, found_lines(matches) if as_json else found_table(matches, explain=explain))
+
+
+def _load(references: Sequence[str], options: ToolOptions) -> Toolbox:
+    return load_toolbox(references, options["manifest"], options["kit"], options["root"])
+
+
+def _show(streams: Streams, lines: Sequence[str]) -> int:
     try:
         write_all(streams.stdout, "".join(f"{line}\n" for line in lines).encode())
     except BrokenPipeError:
@@ -291,19 +321,6 @@ def tools(claim: Claim, /, *, as_json: bool, **options: Unpack[ToolOptions]) -> 
 
 def _unwritable(error: OSError) -> Unusable:
     return Unusable(f"standard output cannot be written: {error.strerror or error}")
-
-
-def _definitions(toolbox: Toolbox) -> list[str]:
-    return [encode_json(tool.definition.to_json(), ascii=True) for tool in toolbox]
-
-
-def _table(toolbox: Toolbox) -> list[str]:
-    rows = [
-        (tool.id.text, tool.definition.classification.effect_class, tool.description.strip().partition("\n")[0])
-        for tool in toolbox
-    ]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
-    return [plain(f"{name:<{widths[0]}}  {effect:<{widths[1]}}  {words}").rstrip() for name, effect, words in rows]
 
 
 def execute(arguments: Sequence[str], claim: Claim = claim_streams) -> int:

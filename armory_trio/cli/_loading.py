@@ -14,7 +14,7 @@ from typing import Final, cast
 
 from ..definitions import is_tool, near
 from ..errors import DefinitionError
-from ..toolbox import Toolbox, combine_toolboxes, is_toolbox
+from ..toolbox import Toolbox, combine_toolboxes, is_toolbox, toolbox_from_manifest
 from ._exit import Unusable
 
 REFERENCE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -24,7 +24,7 @@ KITS: Final = ("coding",)
 _RIGHT: Final = "a Toolbox, a tool, a list of tools, or a function without arguments that returns one of these"
 
 
-def load_toolbox(references: Sequence[str], kit: str | None, root: str | None) -> Toolbox:
+def load_toolbox(references: Sequence[str], manifests: Sequence[str], kit: str | None, root: str | None) -> Toolbox:
     """All the tools that were named, as one toolbox.
 
     Raises:
@@ -33,14 +33,23 @@ def load_toolbox(references: Sequence[str], kit: str | None, root: str | None) -
     if root is not None and kit is None:
         raise Unusable("--root says where a kit works; give --kit coding with it")
     loaded = [_from_reference(reference) for reference in references]
+    loaded += [_from_manifest(path) for path in manifests]
     if kit is not None:
         loaded.append(_from_kit(root))
     if not loaded:
-        raise Unusable("no tools: give MODULE:ATTRIBUTE, or --kit coding --root DIR")
+        raise Unusable("no tools: give MODULE:ATTRIBUTE, --manifest FILE, or --kit coding --root DIR")
     try:
         return combine_toolboxes(*loaded)
     except DefinitionError as error:
         raise Unusable(f"the tools do not go together: {error}") from error
+
+
+def _from_manifest(path: str) -> Toolbox:
+    _look_here()
+    try:
+        return toolbox_from_manifest(path)
+    except DefinitionError as error:
+        raise Unusable(f"--manifest {error}") from error
 
 
 def _from_kit(root: str | None) -> Toolbox:
@@ -63,9 +72,7 @@ def _from_reference(reference: str) -> Toolbox:
 
 
 def _import(name: str) -> ModuleType:
-    here = _here()
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    here = _look_here()
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -80,11 +87,15 @@ def _import(name: str) -> ModuleType:
         raise Unusable(f"importing {name!r} failed: {_words(error)}") from error  # noqa: ASYNC104  # no trio runs yet
 
 
-def _here() -> str:
+def _look_here() -> str:
+    """Have modules looked for in the current directory, too, and answer which that is."""
     try:
-        return os.getcwd()  # noqa: PTH109  # a text, as sys.path wants it
+        here = os.getcwd()  # noqa: PTH109  # a text, as sys.path wants it
     except OSError as error:
         raise Unusable(f"the current directory, where modules are looked for, is gone: {error.strerror}") from error
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    return here
 
 
 def _words(error: BaseException) -> str:

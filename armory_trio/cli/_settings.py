@@ -20,6 +20,7 @@ class ToolOptions(TypedDict):
 
     words: tuple[str, ...]
     toolbox: tuple[str, ...]
+    manifest: tuple[str, ...]
     kit: str | None
     root: str | None
     debug: bool

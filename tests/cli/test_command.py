@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -103,6 +104,73 @@ def test_tools_are_listed_for_programs(cli: Cli) -> None:
     [definition] = [json.loads(line) for line in ended.out.splitlines()]
     assert (definition["id"], definition["effect"]["class"]) == ("default:add", "read-only")
     assert definition["input"]["required"] == ["a", "b"]
+
+
+@requirement("cli.tools.manifest")
+def test_tools_may_come_from_a_manifest(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "tools.toml").write_text(
+        '[[tools]]\nfunction = "my_tools:plain_add"\nname = "plus"\ndescription = "Add two numbers."\n',
+        encoding="utf-8",
+    )
+    (tmp_path / "my_tools.py").write_text("def plain_add(a: int, b: int) -> int:\n    return a + b\n", encoding="utf-8")
+
+    assert cli("run", "--manifest", "tools.toml", stdin=jsonl(call("plus", a=1, b=2))).values == [3]
+
+
+@requirement("cli.tools.manifest")
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[[tools]]\nname = 'plus'\n", "tools[0]"),
+        ("[[tools", "tools.toml"),
+        ("[[tools]]\nfunction = 'nowhere:at_all'\n", "nowhere"),
+    ],
+)
+def test_a_fault_in_a_manifest_gets_one_line_with_the_place(text: str, told: str, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "tools.toml").write_text(text, encoding="utf-8")
+
+    ended = cli("tools", "--manifest", "tools.toml")
+
+    assert ended.code == 2
+    [line] = ended.told
+    assert told in line
+
+
+@requirement("cli.search")
+def test_tools_are_found_for_people(cli: Cli) -> None:
+    ended = cli(
+        "search",
+        "lines that match a regular expression",
+        "my_tools:toolbox",
+        "--kit",
+        "coding",
+        "--root",
+        ".",
+        "--explain",
+    )
+
+    lines = ended.out.decode().splitlines()
+    assert ended.code == 0
+    assert lines[0].split()[1] == "default:grep"
+    assert any("regular" in line for line in lines[1:])
+
+
+@requirement("cli.search")
+def test_tools_are_found_for_programs(cli: Cli) -> None:
+    ended = cli("search", "add numbers", "my_tools:toolbox", "--json", "--limit", "1")
+
+    [found] = [json.loads(line) for line in ended.out.splitlines()]
+    assert found["definition"]["id"] == "default:add"
+    assert found["score"] > 0
+    assert found["reasons"]
+
+
+@requirement("cli.search")
+def test_a_search_that_finds_nothing_says_so_and_succeeds(cli: Cli) -> None:
+    ended = cli("search", "!!!", "my_tools:toolbox")
+
+    assert (ended.code, ended.out) == (0, b"")
+    assert "no tool fits '!!!'" in ended.told[0]
 
 
 @requirement("cli.extra")

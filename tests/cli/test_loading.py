@@ -177,7 +177,7 @@ def test_two_tools_of_one_id_do_not_go_together(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        pytest.param([], "no tools: give MODULE:ATTRIBUTE, or --kit coding --root DIR", id="none"),
+        pytest.param([], "no tools: give MODULE:ATTRIBUTE, --manifest FILE, or --kit coding", id="none"),
         pytest.param(["--root", "."], "--root says where a kit works; give --kit coding", id="a root alone"),
         pytest.param(["--kit", "coding"], "--kit coding needs --root DIR", id="a kit alone"),
         pytest.param(["--kit", "coding", "--root", "gone"], "--kit coding --root gone: ", id="no root there"),
