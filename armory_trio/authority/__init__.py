@@ -1,5 +1,12 @@
 """Whether a call may run."""
 
+from ._actions import ActionDigest as ActionDigest
+from ._actions import ActionDocument as ActionDocument
+from ._actions import KeyRef as KeyRef
+from ._actions import Mac as Mac
+from ._actions import action_digest as action_digest
+from ._actions import bind_action as bind_action
+from ._actions import verify_action_digest as verify_action_digest
 from ._loops import LoopDetection as LoopDetection
 from ._loops import LoopDetector as LoopDetector
 from ._loops import LoopLevel as LoopLevel

@@ -1,0 +1,36 @@
+"""What may run: gates, the approval policy, policy hooks, and how their verdicts are joined.
+
+Loaded by those who use it: ``armory_trio.authority`` does not load it.
+"""
+
+from .._capability import ApprovalMode as ApprovalMode
+from .._capability import ApprovalPolicy as ApprovalPolicy
+from .._gates import Gates as Gates
+from .._headless import HeadlessGate as HeadlessGate
+from .._headless import HeadlessPolicy as HeadlessPolicy
+from .._hooks import BeforeExecute as BeforeExecute
+from .._hooks import Policy as Policy
+from .._hooks import PolicyHook as PolicyHook
+from .._hooks import PolicyRequest as PolicyRequest
+from .._judging import Edited as Edited
+from .._judging import Judgement as Judgement
+from .._judging import JudgeTier as JudgeTier
+from .._judging import Pause as Pause
+from .._judging import Paused as Paused
+from .._judging import PauseTier as PauseTier
+from .._judging import Permitted as Permitted
+from .._judging import Refused as Refused
+from .._judging import Rules as Rules
+from .._judging import Unfinished as Unfinished
+from .._judging import begin as begin
+from .._judging import judge as judge
+from .._judging import standing as standing
+from .._verdict import Allow as Allow
+from .._verdict import Ask as Ask
+from .._verdict import AskKind as AskKind
+from .._verdict import Decision as Decision
+from .._verdict import Deny as Deny
+from .._verdict import Edit as Edit
+from .._verdict import Verdict as Verdict
+from .._verdict import combine as combine
+from .._verdict import read_decision as read_decision
