@@ -22,6 +22,9 @@ def inline(toolbox: Toolbox) -> Toolbox:
     there is nobody to interrupt it; a generator is, between two chunks. Where it would have to wait for trio, which it
     now holds up itself, it is told so: ``ctx.call``, ``ctx.elicit`` and ``ctx.wait_abort_requested`` raise
     `ArmoryError`. Test such a tool in its thread, on the real clock.
+
+    Only the tools of the toolbox are others: what a composed tool is made of, and what a tool calls as an object, runs
+    where it ran. Make those of inline tools: ``pipe(*inline(Toolbox([first, second])))``.
     """
     return attrs.evolve(toolbox, tools=[_inline(tool) for tool in toolbox])
 
