@@ -157,11 +157,11 @@ class Bodies:
     def _tell(self, move: do.Tell, trace: Trace, ctx: ToolContext | BlockingContext) -> None:
         match move.how:
             case "progress":
+                self._alive(trace, ctx)
                 ctx.progress(50, "half")
-                self._world.alive(trace)
             case "log":
+                self._alive(trace, ctx)
                 ctx.log("info", "a line")
-                self._world.alive(trace)
             case "emit":
                 ctx.emit("it", 1)
             case "cleanup failed":
@@ -170,6 +170,11 @@ class Bodies:
             case "cleanup unresolved":
                 trace.cleanup_told = True
                 ctx.report_cleanup("unresolved")
+
+    def _alive(self, trace: Trace, ctx: ToolContext | BlockingContext) -> None:
+        shot = self._world.supervisor.executions.locate(ctx.execution_id)
+        if shot is not None and shot.outcome is None:  # what is told after the decision counts no more
+            self._world.alive(trace)
 
     async def _ask(self, seconds: float, trace: Trace, ctx: ToolContext) -> None:
         asked = not self._world.supervisor.closed  # when it drains, nobody is

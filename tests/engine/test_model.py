@@ -78,6 +78,31 @@ FAILED_ONCE: Final[list[tuple[do.Program, int]]] = [
         ),
         50,
     ),
+    # A sign of life from a call that had aborted itself, which its callers do not live on.
+    (
+        do.Program(
+            (
+                do.Client(
+                    (
+                        do.Step(
+                            do.Start(
+                                do.Intent(
+                                    "plain",
+                                    (
+                                        do.Sleep(0.25),
+                                        do.Call((do.Intent("plain", (do.AbortMe(), do.Tell("progress"))),)),
+                                        do.Sleep(1.0),
+                                    ),
+                                ),
+                                options=do.Options(idle_timeout=1.0),
+                            )
+                        ),
+                    )
+                ),
+            )
+        ),
+        1807,
+    ),
     # A call that was over before its watcher looked, and was taken for one of the past.
     (do.Program((do.Client((do.Step(do.Execute(do.Intent("windowed")), 0.25),), "ann"),)), 0),
 ]
