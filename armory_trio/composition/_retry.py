@@ -9,7 +9,7 @@ from typing import Final, ParamSpec, TypeVar, Unpack, cast
 import trio
 
 from ..definitions import Tool, ToolContext, ToolResult
-from ..definitions._checks import instance
+from ..definitions._checks import instance, shown
 from ..definitions._options import refuse_unknown
 from ..definitions._retry import RetryPolicy
 from ..errors import DefinitionError
@@ -53,7 +53,10 @@ def retry(tool: Tool[P, R], policy: RetryPolicy | None = None, /, **naming: Unpa
         if isinstance(each, type):
             reason = f"names the exception {each.__name__}, but a call ends with a category, such as 'internal'"
             raise DefinitionError("retry", "policy.retry_on", reason)
-    body = _Retry(tool, rules, naming.pop("random", _RANDOM)).run
+    source = naming.pop("random", _RANDOM)
+    if not callable(cast("object", source)):
+        raise DefinitionError("retry", "random", f"must be a function that answers a number, not {shown(source)}")
+    body = _Retry(tool, rules, source).run
     recipe = Recipe(word="retry", parts=(tool,), words=wrapper_words("retry", tool), naming=naming, answers=(tool,))
     return cast("Tool[P, R]", compose(recipe, tool.contract, body, positional=positional_of(tool)))
 

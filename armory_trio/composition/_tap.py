@@ -87,5 +87,13 @@ class _Tap:
             if self._on_error == "fail":
                 raise
             stop_if_asked(ctx)  # then that is why
-            ctx.log("warning", f"the observer of {self._tool.name} failed: {type(failure).__name__}: {failure}")
+            ctx.log("warning", f"the observer of {self._tool.name} failed: {_told(failure)}")
         return value
+
+
+def _told(failure: Exception) -> str:
+    name = type(failure).__name__
+    try:
+        return f"{name}: {failure}"
+    except Exception:  # noqa: BLE001  # code of the exception's own, which must not cost the value
+        return name

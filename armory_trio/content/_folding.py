@@ -19,7 +19,8 @@ _CACHED: Final = 4_096
 _ALIKE: Final = (
     "аa вb еe кk мm нh оo рp сc тt уy хx іi јj ѕs ԁd ԛq ԝw һh гr пn "
     "αa βb εe ηn ιi κk νv οo ρp τt υu χx γy ωw "
-    "ıi ɑa ɡg ɩi ʟl ᴏo ꜱs օo ոn սu ցg հh ӏl ǀl ∣l"
+    "ıi ɑa ɡg ɩi ᴀa ʙb ᴄc ᴅd ᴇe ꜰf ɢg ʜh ɪi ᴊj ᴋk ʟl ᴍm ɴn ᴏo ᴘp ʀr ꜱs ᴛt ᴜu ᴠv ᴡw ʏy ᴢz "
+    "օo ոn սu ցg հh ӏl ǀl ∣l"
 )
 """Pairs of a character and the ASCII letter that it is taken for. Letters of other alphabets, and some of none."""
 

@@ -18,6 +18,9 @@ __all__ = ("NO_OUTPUT", "words_for", "words_for_error")
 NO_OUTPUT: Final = "The tool ran and returned nothing."
 """Stands where a result has no text; providers refuse empty content."""
 
+_NAME_SHOWN: Final = 128
+"""Characters of a name or a code that are told: more than any provider lets a tool have."""
+
 Ran = Literal["not-run", "ran"]
 
 _NOT_RUN: Final[Mapping[str, str]] = {
@@ -143,10 +146,12 @@ def words_for_error(tool_name: str, error: ToolError, effect: Effect, *, ran: bo
     reasons = _RAN if ran else _NOT_RUN
     why = reasons.get(error.code) or reasons[error.category]
     head = f"{subject} {why}" if ran else f"{subject} did not run: {why}"
-    lines = [f"{head} ({error.code}).", *_reasons(error)]
+    lines = [f"{head} ({_shortened(error.code)}).", *_reasons(error)]
     below = (error.details or {}).get("children")
     if isinstance(below, list) and below:
-        lines.append(f"It had called {', '.join(map(str, cast('list[object]', below)))}, which was asked to stop as well.")
+        lines.append(
+            f"It had called {', '.join(map(str, cast('list[object]', below)))}, which was asked to stop as well."
+        )
     if chunks:
         lines.append(f"It had produced {counted(chunks, 'piece of output', 'pieces of output')} before.")
     lines.append(_consequences("ran" if ran else "not-run", effect, error))
@@ -189,7 +194,11 @@ def _ran(result: ToolResult[object]) -> Ran:
 
 
 def _subject(tool_name: str) -> str:
-    return f"The tool {tool_name!r}" if tool_name else "The call"
+    return f"The tool {_shortened(tool_name)!r}" if tool_name else "The call"
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _NAME_SHOWN else f"{name[:_NAME_SHOWN]}..."
 
 
 def _reasons(error: ToolError) -> list[str]:

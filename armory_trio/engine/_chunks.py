@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ..definitions import ChunkStage
+from ..definitions import Chunks, ChunkStage
 
 Run = Callable[[], Awaitable[object]]
 Around = Callable[[Run], Awaitable[object]]
@@ -20,7 +20,7 @@ class Staged(NamedTuple):
     value: Callable[[object], object] | None
 
 
-class StreamOfChunks:
+class StreamOfChunks(Chunks):
     """The stream of a generator tool that has not begun; see `Chunks`. *enter* lets the tool run through stages."""
 
     __slots__ = ("_around", "_enter", "_staged", "owner")
@@ -58,15 +58,15 @@ class StreamOfChunks:
 
 
 class Pipeline:
-    """The stages of one attempt, and what they keep for its value."""
+    """The stages of one attempt, and what they keep for its value, if one is wanted."""
 
     __slots__ = ("_kept", "_values", "stages")
 
-    def __init__(self, staged: Sequence[Staged]) -> None:
+    def __init__(self, staged: Sequence[Staged], *, collects: bool) -> None:
         self.stages: list[ChunkStage] = [each.make() for each in staged]
         bare = [index for index, each in enumerate(staged) if each.value is None]
         first = bare[-1] + 1 if bare else 0
-        self._values = [each.value for each in staged[first:] if each.value is not None]
+        self._values = [each.value for each in staged[first:] if collects and each.value is not None]
         self._kept: Kept | None = None
         if self._values:
             self._kept = Kept(passes=True)

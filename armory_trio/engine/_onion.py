@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
@@ -17,7 +18,7 @@ from ._chunks import Kept, Pipeline, Staged, StreamOfChunks
 from ._concurrency import Latch, open_private_nursery
 from ._events import ExecutionStarted
 from ._execution import Record
-from ._failures import error_of, unreadable, without_wrapping
+from ._failures import readable_error_of, without_wrapping
 from ._lifecycle import strongest
 from ._plan import Plan
 from ._tool_context import Door, TaskContext
@@ -104,7 +105,9 @@ class OnionBody:
             if self._plan.tool.load is not None:
                 await self._plan.tool.load()
                 self._must_be_wanted()
-            value = await self._run_body(Pipeline(staged))
+            record = self._record
+            collects = record.feeder is None or record.collects
+            value = await self._run_body(Pipeline(staged, collects=collects))
         except trio.Cancelled:  # noqa: ASYNC103  # raised again below, after what was left behind was seen to
             await self._stopped_from_within()  # noqa: ASYNC102  # shields itself
             raise
@@ -186,7 +189,10 @@ class OnionBody:
 
     def _begin(self, stages: Sequence[ChunkStage]) -> None:
         record = self._record
-        if record.attempts:  # what the last one did stays known
+        if not record.attempts:
+            self._call.given = _own_copy(record.validated) if self._plan.middleware else None
+        else:  # what the last one did stays known, and what it did to its arguments does not
+            record.validated = _own_copy(self._call.given)
             record.past_effect = strongest(record.past_effect, record.own_effect())
             record.returned, record.failure_effect = False, None
         record.attempts += 1
@@ -217,6 +223,25 @@ class OnionBody:
 
 
 _STREAMS: Final = ("generator", "async-generator")
+
+_UNCHANGING: Final = frozenset[type]((type(None), bool, int, float, str, bytes))
+
+
+def _own_copy(validated: object) -> object:
+    """A copy of arguments, of which a body may change what it was given; the same ones if nothing in them can change.
+
+    What cannot be copied is shared.
+    """
+    if isinstance(validated, msgspec.Struct) and validated.__struct_config__.frozen:
+        values = (getattr(validated, field) for field in validated.__struct_fields__)
+        if all(type(value) in _UNCHANGING for value in values):
+            return validated
+    try:
+        return copy.deepcopy(validated)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: ASYNC103  # code of the value's own; nothing is awaited
+        return validated  # noqa: ASYNC104  # as said
 
 
 def _name(middleware: Middleware) -> str:
@@ -262,9 +287,11 @@ class _Next:
 class _Call:
     """What a middleware sees of the call."""
 
-    __slots__ = ("_arguments", "_plan", "_record")
+    __slots__ = ("_arguments", "_plan", "_record", "given")
 
     def __init__(self, record: Record, plan: Plan) -> None:
+        self.given: object = None
+        """The validated arguments as they were before the tool was entered."""
         self._record = record
         self._plan = plan
         self._arguments: Mapping[str, object] | None = None
@@ -282,7 +309,8 @@ class _Call:
         if self._arguments is None:
             if self._record.over:
                 raise ExecutionOver(f"{self._record.id} is over; its arguments are no longer kept")
-            plain = self._plan.tool.contract.dump(self._record.validated)
+            validated = self.given if self._record.attempts else self._record.validated
+            plain = self._plan.tool.contract.dump(validated)
             self._arguments = cast("Mapping[str, object]", freeze_json(plain))
         return self._arguments
 
@@ -295,9 +323,4 @@ class _Call:
         return self._record.parent is not None
 
     def error_of(self, exc: BaseException, /) -> ToolError:
-        try:
-            return error_of(without_wrapping(exc), self._record)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # noqa: ASYNC103  # code of the exception's own, such as a property; nothing is awaited
-            return unreadable(self._record, exc)  # noqa: ASYNC104  # as said
+        return readable_error_of(exc, self._record)

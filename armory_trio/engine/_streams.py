@@ -157,29 +157,12 @@ class ChunkSink:
         """
         stages = self._record.stages
         if stages is None:
-            self._take(chunk)
+            _take(self._record, chunk)
         else:
             for piece in through(stages, chunk):
-                self._take(piece)
+                _take(self._record, piece)
         self._since_checkpoint += 1
         return self._since_checkpoint >= _STRIDE or (self.buffer is not None and self.buffer.full)
-
-    def _take(self, chunk: object) -> None:
-        record = self._record
-        if record.verdict is not None:
-            return
-        record.touch()
-        if not record.chunks:
-            record.apply("stream")
-            if record.core.feed.readers:
-                record.tell(StreamOpened)
-        record.chunks += 1
-        if record.collected is not None:
-            record.collected.append(chunk)
-        if self.buffer is not None:
-            self.buffer.put(chunk)
-        if record.core.feed.payloads:
-            record.tell_chunk(record.chunks - 1, chunk)
 
     async def wait(self) -> None:
         """Let others run; return when there is room. Cancelled: nothing has changed."""
@@ -195,8 +178,7 @@ class ChunkSink:
         """The generator is at its end; its own one, or we closed it."""
         if complete:
             self._record.returned = True  # also when a stage fails now
-        for piece in ends_of(self._record.stages or ()):
-            self._take(piece)
+        end_stages(self._record)
         if self._record.core.feed.readers:
             self._record.tell(StreamClosed, chunks=self._record.chunks, complete=complete)
 
@@ -209,12 +191,41 @@ def through(stages: Sequence[ChunkStage], chunk: object) -> list[object]:
     return pieces
 
 
-def ends_of(stages: Sequence[ChunkStage]) -> list[object]:
-    """What *stages* still hold when nothing more comes; what one holds goes through those behind it."""
-    pieces: list[object] = []
+def end_stages(record: Record) -> None:
+    """Let go on what the stages still hold, once; what one holds goes through those behind it.
+
+    Each is asked, whatever another one raises: that is raised afterwards.
+    """
+    stages, record.stages = record.stages or (), None
+    broken: BaseException | None = None
     for index, stage in enumerate(stages):
-        pieces += [out for held in stage.end() for out in through(stages[index + 1 :], held)]
-    return pieces
+        try:
+            pieces = [out for held in stage.end() for out in through(stages[index + 1 :], held)]
+        except BaseException as exc:  # noqa: ASYNC103  # raised below; nothing is awaited
+            broken = broken or exc
+        else:
+            for piece in pieces:
+                _take(record, piece)
+    if broken is not None:
+        raise broken
+
+
+def _take(record: Record, chunk: object) -> None:
+    """Count *chunk*, and hand it to whoever wants it. Once the outcome is decided it is dropped."""
+    if record.verdict is not None:
+        return
+    record.touch()
+    if not record.chunks:
+        record.apply("stream")
+        if record.core.feed.readers:
+            record.tell(StreamOpened)
+    record.chunks += 1
+    if record.collected is not None:
+        record.collected.append(chunk)
+    if record.feeder is not None:
+        record.feeder.put(chunk)
+    if record.core.feed.payloads:
+        record.tell_chunk(record.chunks - 1, chunk)
 
 
 def _was_stopped(record: Record) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from contextvars import ContextVar
-from functools import partial
 from typing import Final
 
 import msgspec
@@ -21,7 +20,8 @@ from ..definitions import (
     canonical_text,
 )
 from ..definitions._checks import count, flag, seconds
-from ..errors import DefinitionError, JsonError
+from ..definitions._functions import require_plain
+from ..errors import JsonError
 from ._holding import streams
 from ._shelf import Flight, Shelf, kept_of
 from ._state import PerRun
@@ -81,8 +81,8 @@ class Cache:
         self._ttl = seconds(_SUBJECT, "ttl", ttl, zero=False)
         count(_SUBJECT, "max_entries", max_entries)
         flag(_SUBJECT, "changing_tools", changing_tools)
-        if key is not None and not callable(key):
-            raise DefinitionError(_SUBJECT, "key", "must be a function of the call and its context")
+        if key is not None:
+            require_plain(_SUBJECT, "key", key, "the call and its context")
         self._key = key or _authority
         self._changing = changing_tools
         self._shelves: PerRun[Shelf] = PerRun(lambda: Shelf(max_entries))
@@ -92,7 +92,7 @@ class Cache:
         changes = tool.definition.classification.effect_class != "read-only"
         if streams(tool) or (changes and not self._changing):
             return None
-        return partial(self._stand, tool)
+        return self._stand
 
     def info(self) -> CacheInfo:
         """What it did so far, in all runs of trio, and what it keeps in this one."""
@@ -102,10 +102,11 @@ class Cache:
         """Forget the values of this run of trio, also those that are being made now."""
         self._shelves.get().clear()
 
-    async def _stand(self, tool: WrappedTool, call: MiddlewareCall, ctx: ToolContext, call_next: CallNext) -> object:
+    async def _stand(self, call: MiddlewareCall, ctx: ToolContext, call_next: CallNext) -> object:
         shelf = self._shelves.get()
-        key = self._key_of(tool, call, ctx)
-        if key is None or tool.id.text in shelf.uncopyable:
+        key = self._key_of(call, ctx)
+        tool = call.tool.id.text
+        if key is None or tool in shelf.uncopyable:
             self._misses += 1
             return await call_next()
         found = shelf.find(key)
@@ -120,16 +121,17 @@ class Cache:
                 self._joined += 1
                 return found.value
         self._misses += 1
-        return await self._lead(shelf, key, tool.id.text, call_next)
+        return await self._lead(shelf, key, tool, call_next)
 
-    def _key_of(self, tool: WrappedTool, call: MiddlewareCall, ctx: ToolContext) -> Hashable:
+    def _key_of(self, call: MiddlewareCall, ctx: ToolContext) -> Hashable:
         """What is the same for the same call; None for one that cannot be compared with others."""
+        # The very tool that runs: several, with different values bound to them, may have this middleware from one.
+        key = ctx.toolbox, call.tool, self._key(call, ctx)  # what it raises is a mistake, and not to be hidden
         try:
-            key = ctx.toolbox, tool, self._key(call, ctx), canonical_text(call.arguments, mode="exact")
             hash(key)
+            return *key, canonical_text(call.arguments, mode="exact")
         except (JsonError, TypeError):
             return None
-        return key
 
     async def _lead(self, shelf: Shelf, key: Hashable, tool: str, call_next: CallNext) -> object:
         flight = Flight()

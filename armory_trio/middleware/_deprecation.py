@@ -8,8 +8,7 @@ from functools import partial
 from typing import Final
 
 from ..definitions import CallNext, Lifecycle, Middleware, MiddlewareCall, ToolContext, WrappedTool
-from ..definitions._checks import shown
-from ..errors import DefinitionError
+from ..definitions._functions import require_plain
 
 Tell = Callable[[MiddlewareCall, str], object]
 
@@ -33,10 +32,8 @@ class WarnOfDeprecated:
     __slots__ = ("_tell",)
 
     def __init__(self, tell: Tell | None = None) -> None:
-        given: object = tell
-        if given is not None and not callable(given):
-            reason = f"must be a function of the call and the words, not {shown(given)}"
-            raise DefinitionError("middleware WarnOfDeprecated", "tell", reason)
+        if tell is not None:
+            require_plain("middleware WarnOfDeprecated", "tell", tell, "the call and the words")
         self._tell = tell
 
     def bind(self, tool: WrappedTool, /) -> Middleware | None:
@@ -50,7 +47,9 @@ class WarnOfDeprecated:
         if self._tell is not None:
             try:
                 self._tell(call, words)
-            except Exception:  # noqa: BLE001  # a word to the host never costs a call
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # noqa: ASYNC103, BLE001  # a word to the host never costs a call; nothing is awaited
                 _log.exception("what is told of deprecated tools raised")
         return await call_next()
 

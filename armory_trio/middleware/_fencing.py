@@ -6,8 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+import msgspec
+
 from ..content.fencing import Fence as OneFence
-from ..content.fencing import FenceStyle, StreamFence, fence_error, fence_value
+from ..content.fencing import FenceStyle, StreamFence, fence_error, fence_value, shown_code
 from ..content.truncation import ResultCaps
 from ..definitions import CallNext, Chunks, Middleware, MiddlewareCall, ToolContext, ToolError, WrappedTool
 from ..definitions._checks import shown
@@ -53,7 +55,8 @@ class Fence:
         fence = partial(_fenced, new, self._caps)
 
         def reword(error: ToolError) -> ToolError:
-            cap = None if self._caps is None else self._caps.error.narrowed(spoken_around(call, error))
+            told = msgspec.structs.replace(error, code=shown_code(error))
+            cap = None if self._caps is None else self._caps.error.narrowed(spoken_around(call, told))
             return fence_error(error, new(), cap)
 
         async def hold() -> object:

@@ -20,6 +20,7 @@ from ..definitions import (
     thaw_json,
 )
 from ..definitions._checks import one_of, shown
+from ..definitions._functions import require_plain
 from ..errors import DefinitionError
 from ._rewording import reworded
 
@@ -73,6 +74,8 @@ class Guardrails:
         if (on_result == "sanitise") != (sanitise is not None) or (sanitise is not None and not callable(sanitise)):
             reason = "must be a function of the value and what was found, with on_result='sanitise' and only then"
             raise DefinitionError(_SUBJECT, "sanitise", reason)
+        if sanitise is not None:
+            require_plain(_SUBJECT, "sanitise", sanitise, "the value and what was found")
         self._on_result: OnResult = on_result
         self._sanitise = sanitise
 

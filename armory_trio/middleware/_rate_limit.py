@@ -12,6 +12,7 @@ import trio
 
 from ..definitions import CallNext, MiddlewareCall, ToolContext, ToolFailure
 from ..definitions._checks import count, one_of, seconds
+from ..definitions._functions import require_plain
 from ._holding import Run, hold_work
 from ._state import PerRun
 
@@ -74,10 +75,14 @@ class RateLimit:
         count(_SUBJECT, "burst", calls if burst is None else burst)
         count(_SUBJECT, "max_buckets", max_buckets)
         interval = seconds(_SUBJECT, "per", per, zero=False) / calls
-        if not callable(by):
+        if callable(by):
+            require_plain(_SUBJECT, "by", by, "the call and its context")
+        else:
             one_of(_SUBJECT, "by", by, _KEYS)
         self._key: Callable[[MiddlewareCall, ToolContext], Hashable] = by if callable(by) else _KEYS[by]
-        self._max_wait = math.inf if max_wait is None else seconds(_SUBJECT, "max_wait", max_wait, zero=True)
+        self._max_wait = (
+            math.inf if max_wait is None else seconds(_SUBJECT, "max_wait", max_wait, zero=True, optional=True)
+        )
         allowed = calls if burst is None else burst
         self._buckets: PerRun[_Buckets] = PerRun(lambda: _Buckets(interval, allowed, max_buckets))
 

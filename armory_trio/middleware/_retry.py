@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Final
+from typing import Final, cast
 
 import trio
 
@@ -32,13 +32,15 @@ class Retry:
         seed: Makes the random part of the waits the same each time, for tests.
 
     Raises:
-        DefinitionError: *policy* is no `RetryPolicy`.
+        DefinitionError: *policy* is no `RetryPolicy`, or *seed* no whole number.
     """
 
     __slots__ = ("_policy", "_random")
 
     def __init__(self, policy: RetryPolicy | None = None, *, seed: int | None = None) -> None:
         self._policy = _policy(policy)
+        if seed is not None and not isinstance(cast("object", seed), int):
+            raise DefinitionError("middleware Retry", "seed", f"must be a whole number, not {shown(seed)}")
         self._random = Random(seed)  # noqa: S311  # it spreads waits, and keeps no secrets
 
     def __repr__(self) -> str:

@@ -48,7 +48,7 @@ class Timeout:
         if limit is None:
             return None
         try:
-            return partial(_limited, seconds(f"tool {tool.name!r}", "Timeout", limit, zero=False))
+            return partial(_limited, seconds(f"tool {tool.name!r}", "Timeout", limit, zero=False, optional=True))
         except DefinitionError as exc:
             raise DefinitionError(exc.subject, "middleware", f"the limit {exc.reason}") from None
 

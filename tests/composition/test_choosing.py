@@ -121,6 +121,21 @@ async def test_an_observer_that_fails_is_logged_and_the_value_stands() -> None:
     )
 
 
+class Speechless(Exception):
+    """Cannot even be shown."""
+
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+@requirement("composition.tap")
+async def test_an_observer_that_cannot_say_why_it_failed_costs_nothing_either() -> None:
+    def look(value: int) -> None:
+        raise Speechless
+
+    assert (await run(tap(double, look), {"n": 2})).value == 4
+
+
 @requirement("composition.tap")
 async def test_an_observer_that_fails_fails_the_call_if_that_was_asked_for() -> None:
     result = await run(tap(write, spoilsport, on_error="fail"), {"n": 2})

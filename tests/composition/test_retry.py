@@ -205,3 +205,5 @@ def test_a_policy_that_cannot_hold_is_refused() -> None:
         retry(double, RetryPolicy(retry_on=[OSError]))
     with pytest.raises(DefinitionError, match="retry: policy: must be a RetryPolicy, not 3"):
         retry(double, 3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # that is the test
+    with pytest.raises(DefinitionError, match=r"retry: random: must be a function that answers a number, not 0\.5"):
+        retry(double, random=0.5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # that is the test

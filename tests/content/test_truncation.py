@@ -201,6 +201,7 @@ def test_a_slice_never_ends_in_half_a_character(text: str, characters: int, expe
         (("abcdef", 6, 12, 12), ("abcdef", "", 6, 0)),
         (("abcdefgh", 6, 12, 12), ("abcdef", "", 8, 2)),
         (("abcdef", 0), ("", "", 6, 6)),
+        (("ééé漢字漢字ééé", 12, 6, 6), ("ééé", "ééé", 24, 12)),
     ],
 )
 def test_both_ends_of_a_text_with_their_sizes(arguments: tuple[str, int], expected: tuple[str, str, int, int]) -> None:

@@ -36,6 +36,7 @@ def _run(chunks: list[object], cap: Cap) -> list[object]:
     st.sampled_from([MARKER, "", "\n[... bytes left out: {bytes} ...]\n"]),
 )
 @example(["a" * 50, "e", "\u0301" * 9], 62, None, "head", MARKER)
+@example([[], []], 7, 1, "both", "[{bytes}]")
 def test_no_stream_is_ever_larger_than_its_cap(
     chunks: list[object], limit: int, lines: int | None, keep: str, marker: str
 ) -> None:

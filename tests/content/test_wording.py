@@ -13,8 +13,11 @@ from armory_trio import (
     ImageContent,
     RequiredAction,
     TextContent,
+    Toolbox,
+    ToolCall,
     ToolError,
     ToolResult,
+    tool,
 )
 from armory_trio.content import words_for
 from tests.requirements import requirement
@@ -314,3 +317,15 @@ def test_a_stream_that_failed_says_how_much_it_had_produced() -> None:
     broken = ToolResult[object]("", "c", "pay", "error", error=error, effect="unknown", chunks=("a", "b"), attempts=1)
 
     assert "It had produced 2 pieces of output before." in words_for(broken)
+
+
+@requirement("content.never-empty")
+async def test_an_exception_without_words_is_told_by_its_type_under_the_id_of_its_call() -> None:
+    @tool(effect="read-only")
+    async def mute() -> None:
+        raise ValueError
+
+    result = await Toolbox([mute]).execute(ToolCall("mute", id="c-7"))
+
+    assert "ValueError" in result.text
+    assert result.call_id == "c-7"

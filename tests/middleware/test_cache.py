@@ -23,6 +23,7 @@ from armory_trio import (
     current_supervisor,
     open_supervisor,
     tool,
+    with_context,
 )
 from armory_trio.middleware import Cache, CacheInfo
 from tests.engine.test_threads import PATIENCE
@@ -476,6 +477,38 @@ async def test_what_stands_further_in_is_part_of_what_is_kept() -> None:
     assert seen == [0]
 
 
+@requirement("cache.same")
+async def test_tools_that_were_made_of_one_by_binding_other_values_share_no_answer() -> None:
+    @tool(effect="read-only")
+    async def whose(ctx: ToolContext) -> object:
+        return ctx.context["tenant"]
+
+    [cached] = Toolbox([whose], middleware=[Cache()])
+
+    @tool
+    async def ask_both(ctx: ToolContext) -> list[object]:
+        each = [with_context(cached, {"tenant": name}) for name in ("a", "b")]
+        return [(await ctx.call(made, {})).unwrap() for made in (*each, each[0])]
+
+    assert (await Toolbox([ask_both]).execute(ToolCall("ask_both"))).value == ["a", "b", "a"]
+
+
+@requirement("cache.definition")
+async def test_a_key_that_cannot_be_asked_fails_the_call_instead_of_keeping_nothing() -> None:
+    oracle = Oracle()
+    cache = Cache(key=cast("Callable[[MiddlewareCall, ToolContext], int]", lambda: 7))
+    async with open_supervisor(oracle.toolbox(cache)) as supervisor:
+        result = await supervisor.execute(ask())
+
+    assert result.error is not None and "takes 0 positional arguments but 2 were given" in result.error.message
+    assert (oracle.asked, result.effect) == ([], "none")
+
+
+async def later(call: MiddlewareCall, ctx: ToolContext) -> str:
+    """Would be another key each time."""
+    return "key"
+
+
 @requirement("cache.definition")
 @pytest.mark.parametrize(
     ("make", "said"),
@@ -484,6 +517,7 @@ async def test_what_stands_further_in_is_part_of_what_is_kept() -> None:
         (lambda: Cache(max_entries=0), "max_entries: must be a whole number from 1 on"),
         (lambda: Cache(changing_tools=cast("bool", "yes")), "changing_tools: must be True or False"),
         (lambda: Cache(key=cast("Callable[..., int]", 5)), "key: must be a function"),
+        (lambda: Cache(key=later), "key: must be a plain function of the call and its context"),  # type: ignore[arg-type]  # what is tested
     ],
 )
 def test_a_cache_that_makes_no_sense_is_refused(make: Callable[[], Cache], said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import cast
 
@@ -48,9 +49,10 @@ def test_it_stands_only_around_deprecated_tools() -> None:
 
 
 @requirement("deprecation.told")
-async def test_what_is_told_never_costs_a_call(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("raised", [ValueError("not now"), SystemExit(1), asyncio.CancelledError()])
+async def test_what_is_told_never_costs_a_call(raised: BaseException, caplog: pytest.LogCaptureFixture) -> None:
     def tell(call: MiddlewareCall, words: str) -> None:
-        raise ValueError("not now")
+        raise raised
 
     with caplog.at_level(logging.ERROR, "armory_trio.middleware"):
         async with open_supervisor(Toolbox([old], middleware=[WarnOfDeprecated(tell)])) as supervisor:
@@ -64,3 +66,9 @@ async def test_what_is_told_never_costs_a_call(caplog: pytest.LogCaptureFixture)
 def test_what_is_no_function_is_refused() -> None:
     with pytest.raises(DefinitionError, match="tell: must be a function of the call and the words, not 'print'"):
         WarnOfDeprecated(cast("object", "print"))  # type: ignore[arg-type]
+    with pytest.raises(DefinitionError, match="tell: must be a plain function of the call and the words; nobody waits"):
+        WarnOfDeprecated(tell_later)
+
+
+async def tell_later(call: MiddlewareCall, words: str) -> None:
+    """Would never be awaited."""

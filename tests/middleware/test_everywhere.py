@@ -27,6 +27,7 @@ from armory_trio import (
     ToolFailure,
     ToolResult,
     define_tool,
+    lazy,
     open_supervisor,
     tool,
 )
@@ -104,6 +105,14 @@ def every_kind() -> dict[str, Tool[..., object]]:
             name="pair",
             input={"schema": SCHEMA, "validate": _accept},
             execute=say_input,
+            effect="read-only",
+            lifecycle=LIFECYCLE,
+            risk=RISK,
+        ),
+        "lazy": define_tool(
+            name="lazy",
+            input=SCHEMA,
+            execute=lazy(lambda: say_input),
             effect="read-only",
             lifecycle=LIFECYCLE,
             risk=RISK,

@@ -12,9 +12,12 @@ import trio
 import trio.testing
 
 from armory_trio import (
+    BindsToTools,
     DefinitionError,
     LogWritten,
+    Middleware,
     Risk,
+    Supervisor,
     Tool,
     Toolbox,
     ToolCall,
@@ -235,6 +238,61 @@ async def test_a_stream_that_fails_keeps_fenced_chunks_and_fenced_words() -> Non
     assert "".join(cast("tuple[str]", result.chunks)) == inside(EVIL, 2)
     assert result.error is not None
     assert result.error.message == inside(f"ValueError: {EVIL}", 3)
+
+
+@requirement("fence.streams")
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize("caps", [None, SMALL], ids=["whole", "cut"])
+@pytest.mark.parametrize("how", ["timeout", "abort"])
+async def test_a_stream_that_is_stopped_ends_its_fence_while_its_reader_still_listens(
+    how: str, caps: ResultCaps | None, live: bool, autojump_clock: trio.testing.MockClock
+) -> None:
+    @tool(risk=UNTRUSTED)
+    async def fetch() -> AsyncIterator[str]:
+        yield EVIL
+        await trio.sleep(10)
+
+    middleware: list[Fence | Truncate] = [Fence(numbered()), *([] if caps is None else [Truncate(caps)])]
+    timeout = 1.0 if how == "timeout" else None
+    read: list[object] = []
+    async with open_supervisor(Toolbox([fetch], middleware=middleware)) as supervisor, trio.open_nursery() as nursery:
+        nursery.start_soon(_abort_after, supervisor, 1.0)
+        if live:
+            async with supervisor.stream(ToolCall("fetch"), timeout=timeout) as stream:
+                read += [chunk async for chunk in stream]
+            result = stream.result
+        else:
+            result = await supervisor.execute(ToolCall("fetch"), timeout=timeout)
+
+    assert "".join(cast("tuple[str]", result.chunks)) == inside(EVIL, 2)
+    assert not live or tuple(read) == result.chunks
+
+
+async def _abort_after(supervisor: Supervisor, seconds: float) -> None:
+    await trio.sleep(seconds)
+    for snapshot in supervisor.executions.inspect():
+        supervisor.abort("enough", execution_id=snapshot.execution_id)
+
+
+class Mock(dict[str, object]):
+    """Answers whatever attribute it is asked for, as some readers of JSON do."""
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._itself
+
+    def _itself(self, *given: object, **named: object) -> object:
+        return self
+
+
+@requirement("fence.values")
+@pytest.mark.parametrize("outer", [Fence(numbered()), Truncate(), Timeout(9), Retry()])
+async def test_a_value_that_has_all_attributes_is_not_taken_for_a_stream(outer: Middleware | BindsToTools) -> None:
+    result = await run(Toolbox([fetching(lambda: Mock(words=EVIL))], middleware=[outer]))
+
+    assert EVIL in result.text
+    assert result.text.startswith("<untrusted") or not isinstance(outer, Fence)
 
 
 @requirement("fence.streams")

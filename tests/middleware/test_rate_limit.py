@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from armory_trio import (
     DefinitionError,
     Execution,
+    MiddlewareCall,
     RequestContext,
     Toolbox,
     ToolCall,
+    ToolContext,
     ToolResult,
     open_supervisor,
     tool,
@@ -221,12 +223,18 @@ def test_no_window_of_time_sees_more_calls_than_allowed(
             assert last - first + 1 <= burst + (end - start) * calls / per + 1e-6
 
 
+async def later(call: MiddlewareCall, ctx: ToolContext) -> str:
+    """Would be another key each time."""
+    return "key"
+
+
 @requirement("rate-limit.definition")
 @pytest.mark.parametrize(
     ("make", "said"),
     [
         (lambda: RateLimit(0, per=1.0), "calls: must be a whole number from 1 on"),
         (lambda: RateLimit(1, per=0.0), "per: must be a number of seconds above 0"),
+        (lambda: RateLimit(1, per=1.0, by=later), "by: must be a plain function of the call and its context"),  # type: ignore[arg-type]  # what is tested
         (lambda: RateLimit(1, per=1.0, burst=0), "burst: must be"),
         (lambda: RateLimit(1, per=1.0, max_buckets=0), "max_buckets: must be"),
         (lambda: RateLimit(1, per=1.0, max_wait=-1.0), "max_wait: must be a number of seconds from 0 on"),

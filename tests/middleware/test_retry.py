@@ -240,6 +240,8 @@ async def test_the_timeout_of_the_call_goes_on_while_it_waits(autojump_clock: tr
 def test_what_is_no_policy_is_refused_and_one_attempt_needs_no_middleware() -> None:
     with pytest.raises(DefinitionError, match="middleware Retry: policy: must be a RetryPolicy, not 3"):
         Retry(cast("RetryPolicy", 3))
+    with pytest.raises(DefinitionError, match="middleware Retry: seed: must be a whole number, not 'x'"):
+        Retry(seed=cast("int", "x"))
     bound = Flaky().toolbox(Retry(RetryPolicy(1))).get("flaky")
     assert bound is not None
     assert bound.middleware == ()

@@ -167,7 +167,7 @@ async def test_each_tool_can_have_a_limit_of_its_own(autojump_clock: trio.testin
 @requirement("timeout.definition")
 @pytest.mark.parametrize("limit", [0, -1, math.inf, math.nan, True, "5", None])
 def test_a_limit_is_seconds_above_zero(limit: float) -> None:
-    with pytest.raises(DefinitionError, match="middleware Timeout: limit: must be a number of seconds above 0"):
+    with pytest.raises(DefinitionError, match="middleware Timeout: limit: must be a number of seconds above 0, not"):
         Timeout(limit)
 
 

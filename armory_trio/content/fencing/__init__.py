@@ -8,6 +8,7 @@ from ._fencing import fence_result as fence_result
 from ._fencing import fence_text as fence_text
 from ._fencing import fence_value as fence_value
 from ._fencing import is_fenced as is_fenced
+from ._fencing import shown_code as shown_code
 from ._stream import StreamFence as StreamFence
 from ._style import NAME as NAME
 from ._style import PREAMBLE as PREAMBLE

@@ -6,13 +6,15 @@ The fence is always outermost and always closed. With a cap, what stands in it i
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import attrs
 import msgspec
 
 from ...definitions._call import (
+    DEFAULT_CODES,
     AudioContent,
     Content,
     ImageContent,
@@ -32,6 +34,13 @@ from ._defusing import defuse
 from ._style import Fence
 
 R = TypeVar("R")
+Media = ImageContent | AudioContent
+
+_MEDIA_TYPE: Final = r"[\w!#$&^.+-]{1,64}/[\w!#$&^.+-]{1,64}(; ?[\w-]{1,32}=[\w.+-]{1,64}){0,4}"
+_UNKNOWN_TYPE: Final = "application/octet-stream"
+
+_LONGEST_CODE: Final = 64
+"""Characters of a code that is shown outside of a fence: more than any of ours has."""
 
 
 def fence_text(text: str, fence: Fence, cap: Cap | None = None) -> str:
@@ -65,7 +74,7 @@ def fence_content(content: Sequence[Content], fence: Fence, caps: ResultCaps | N
     """Content blocks with all their words in one fenced text block, and the pictures and sounds after it.
 
     JSON stands in the fence as its text. In the place of a picture or sound the words say which one belongs there.
-    JSON without any string holds no words: alone, it is left as it is.
+    JSON without any string holds no words: alone, it is left as it is. A media type that is none becomes the unknown one.
 
     Args:
         content: What `encode_content` gave.
@@ -85,7 +94,7 @@ def fence_content(content: Sequence[Content], fence: Fence, caps: ResultCaps | N
         blocks = truncate_content([_defused(block, fence) for block in content], caps, cap=inner)
     numbers = itertools.count(1)
     words = "\n\n".join(_words(block, numbers) for block in blocks)
-    media = [block for block in blocks if isinstance(block, ImageContent | AudioContent)]
+    media = [_without_words(block) for block in blocks if isinstance(block, ImageContent | AudioContent)]
     return (TextContent(fence_text(words, fence, cap)), *media)
 
 
@@ -108,7 +117,8 @@ def fence_value(value: object, fence: Fence, caps: ResultCaps | None = None) -> 
 def fence_error(error: ToolError, fence: Fence, cap: Cap | None = None) -> ToolError:
     """An error with its message, and what its details would add to it, in *fence*.
 
-    The details are kept under the name ``unfenced``, where nothing shows them to a model.
+    The details are kept under the name ``unfenced``, where nothing shows them to a model. So is a code that is more
+    than a word, under ``unfenced_code``: a model would read it, and what stands for it is that of the category.
 
     Args:
         error: What a tool raised.
@@ -124,8 +134,18 @@ def fence_error(error: ToolError, fence: Fence, cap: Cap | None = None) -> ToolE
     lines = bare.split("\n")[1:-1] if error.details else []
     issues = [line for line in lines if line.startswith("- ") and line[2:] not in error.message]
     message = fence_text("\n".join([error.message, *issues]).strip(), fence, cap)
-    details = None if error.details is None else {"unfenced": error.details}
-    return msgspec.structs.replace(error, message=message, details=details)
+    details: dict[str, object] | None = None if error.details is None else {"unfenced": error.details}
+    code = shown_code(error)
+    if code != error.code:
+        details = {**(details or {}), "unfenced_code": error.code}
+    return msgspec.structs.replace(error, code=code, message=message, details=details)
+
+
+def shown_code(error: ToolError) -> str:
+    """The code of *error* if it is a word; one with room for a sentence, or for a delimiter, is not told a model."""
+    code = error.code
+    is_word = len(code) <= _LONGEST_CODE and code.isascii() and code.replace("_", "a").isalnum()
+    return code if is_word else DEFAULT_CODES[error.category]
 
 
 def fence_result(result: ToolResult[R], fence: Fence, caps: ResultCaps | None = None) -> ToolResult[R]:
@@ -149,7 +169,7 @@ def fence_result(result: ToolResult[R], fence: Fence, caps: ResultCaps | None = 
         return result if caps is None else truncate_result(result, caps)
     cap = None
     if caps is not None:
-        bare = msgspec.structs.replace(result, error=msgspec.structs.replace(error, message="", details=None))
+        bare = msgspec.structs.replace(result, error=ToolError(error.category, shown_code(error), "", error.retryable))
         around = size_of(words_for(bare)).bytes + 1
         _inner_cap(caps.error, fence, around)
         cap = caps.error.narrowed(around)
@@ -186,6 +206,13 @@ def _says_nothing(content: Sequence[Content]) -> bool:
 
 def _is_fenced_block(block: Content, fence: Fence) -> bool:
     return isinstance(block, TextContent) and is_fenced(block.text, fence)
+
+
+def _without_words(media: Media) -> Media:
+    """*media*, which follows the fence; a media type that is none could say anything there, and is not told."""
+    if re.fullmatch(_MEDIA_TYPE, media.media_type, re.ASCII) is not None:
+        return media
+    return msgspec.structs.replace(media, media_type=_UNKNOWN_TYPE)
 
 
 def _defused(block: Content, fence: Fence) -> Content:

@@ -74,7 +74,7 @@ class Guard:
         one_of("Guard", "on_failure", self.on_failure, ("closed", "open"))
         one_of("Guard", "mode", self.mode, ("all", "first"))
         if self.timeout is not None:
-            seconds("Guard", "timeout", self.timeout, zero=False)
+            seconds("Guard", "timeout", self.timeout, zero=False, optional=True)
 
     async def inspect(self, value: object) -> Inspection:
         """Ask the detectors about *value*. A checkpoint; cancelled, it stops the async ones and says nothing."""

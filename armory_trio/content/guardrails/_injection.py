@@ -30,7 +30,7 @@ class _Family(NamedTuple):
     pattern: str
 
 
-_ANY: Final = "(?:(?:all|any|every|the|your|of|my|these|those|this) ){0,4}"
+_ANY: Final = "(?:(?:all|any|every|everything|anything|the|your|of|my|these|those|this) ){0,4}"
 _EARLIER: Final = "(?:previous|prior|above|earlier|preceding|foregoing|former|original|initial|system)"
 _ORDERS: Final = "(?:instructions?|directives?|prompts?|rules?|guidelines?|commands?|orders?|context|messages?)"
 
@@ -39,7 +39,7 @@ _FAMILIES: Final = (
         "asks to ignore what was said before",
         _STRONG,
         f"(?:ignore|disregard|override|bypass|forget) {_ANY}(?:(?:{_EARLIER} (?:and |or )?){{1,3}}{_ORDERS}|above|"
-        f"(?<=your ){_ORDERS})"
+        f"(?<=your ){_ORDERS}|(?<=thing )you (?:were|have been) told)"
         # German, French, Spanish, Italian, Portuguese
         "|(?:ignoriere?|vergiss|missachte) (?:alle |die |deine |bisherigen |vorherigen |obigen ){0,4}"
         "(?:anweisungen|instruktionen|befehle|regeln)"
@@ -65,7 +65,11 @@ _FAMILIES: Final = (
         "you are now |from now on,? you |du bist (?:jetzt|nun|ab sofort) |tu es (?:maintenant|desormais) "
         "|(?:ahora eres|a partir de ahora eres) |ты теперь |你现在是|从现在(?:开始|起)你|あなたは今から",  # Russian
     ),
-    _Family("asks to act as somebody", _WEAK, "(?<![a-z])(?:act as (?:an? |the |if )|roleplay as )"),
+    _Family(
+        "asks to act as somebody",
+        _WEAK,
+        "(?<![a-z])(?:act as (?:an? |the |if |(?:root|admin|administrator|developer|dan)(?![a-z]))|roleplay as )",
+    ),
     _Family("asks to pretend", _WEAK, "(?<![a-z])pretend (?:that )?(?:you are|you're|to be) "),
     _Family(
         "imitates the markup of a conversation",

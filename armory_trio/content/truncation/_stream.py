@@ -206,7 +206,7 @@ class StreamTruncator:
         wanted = min(self._room.characters, self._room.bytes) + LONGEST
         while len(self._held) > 1 and self._held_size - len(self._held[0][1]) >= wanted:
             self._held_size -= len(self._held.popleft()[1])
-        chunk, text = self._held[0]
+        chunk, text = self._held[0] if self._held else (None, "")  # the head may have taken all of it
         if isinstance(chunk, str) and len(text) > wanted:
             self._held[0] = (text[-wanted:], text[-wanted:])
             self._held_size += wanted - len(text)

@@ -9,6 +9,7 @@ import attrs
 import msgspec
 
 from ...definitions._call import ToolFailure
+from ...definitions._plurals import counted
 from ._descent import Check
 from ._jail import Jail
 from ._paths import quoted
@@ -80,7 +81,7 @@ def glob(check: Check, jail: Jail, query: GlobQuery, *, report: Callable[[str], 
 
 def _notes(pattern: PathPattern, paths: list[str], *, truncated: bool) -> tuple[str, ...]:
     if truncated:
-        return (f"stopped after {len(paths):,} paths; narrow the pattern, or raise max_results",)
+        return (f"stopped after {counted(len(paths), 'path')}; narrow the pattern, or raise max_results",)
     if not paths and "/" not in pattern.text:
         return (f"{quoted(pattern.text)} looks in the root alone; {quoted(f'**/{pattern.text}')} looks everywhere",)
     return ()

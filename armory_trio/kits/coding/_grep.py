@@ -10,6 +10,7 @@ import attrs
 import msgspec
 
 from ...definitions._call import ToolFailure
+from ...definitions._plurals import counted
 from ._descent import Check, fail, is_exhaustion
 from ._jail import Jail, RootHandle
 from ._limits import at_least
@@ -186,9 +187,12 @@ class _Run:
         """How it went."""
         notes: list[str] = []
         if self.truncated:
-            notes.append(f"stopped after {self.found:,} matches; narrow the pattern or the glob, or raise max_matches")
+            found = counted(self.found, "match", "matches")
+            notes.append(f"stopped after {found}; narrow the pattern or the glob, or raise max_matches")
         if self.cut:
-            notes.append(f"{self.cut:,} long lines cut to {self.limits.max_line:,} characters around the match")
+            notes.append(
+                f"{counted(self.cut, 'long line')} cut to {self.limits.max_line:,} characters around the match"
+            )
         if not self.scanned:
             notes.append(f"no file was searched: nothing readable fits the glob {query.glob!r}")
         notes += skipped_note(self.tally)

@@ -10,6 +10,7 @@ import trio
 from msgspec import Meta
 
 from ...definitions import RequestContext, Tool, ToolContext, tool
+from ...definitions._checks import names, shown
 from ...errors import DefinitionError
 from ...toolbox import Toolbox, is_toolbox
 from ...toolbox.search import CachedEmbedder, Embedder, Match, SearchIndex
@@ -47,14 +48,15 @@ class SearchKit:
         embedder: Embedder | None = None,
         options: SearchOptions = _DEFAULTS,
     ) -> None:
-        if isinstance(tags, str):
-            raise DefinitionError("SearchKit", "tags", f"is the text {tags!r}; give a list of tags")
+        wanted = names("SearchKit", "tags", tags)
+        if not isinstance(cast("object", options), SearchOptions):
+            raise DefinitionError("SearchKit", "options", f"must be SearchOptions(...), not {shown(options)}")
         if allow is not None and not callable(cast("object", allow)):
             what = "a function of a tool and a request context that says True or False, or None for every tool"
             raise DefinitionError("SearchKit", "allow", f"is {allow!r}; give {what}")
         SearchIndex(())  # says at once if a package is missing
         self._allow = allow
-        self._tags = frozenset(tags)
+        self._tags = frozenset(wanted)
         self._options = options
         self._embedder = None if embedder is None else _cached(embedder)
         self._indices: WeakKeyDictionary[Toolbox, SearchIndex] = WeakKeyDictionary()

@@ -161,7 +161,7 @@ class SearchIndex:
     def _permitted(self, ranking: Iterable[int], where: Where | None, limit: int) -> list[int]:
         permits = where.matches if isinstance(where, Condition) else where
         permitted = (at for at in ranking if permits is None or permits(self.tools[at]))
-        return list(islice(permitted, limit))
+        return list(islice(permitted, min(limit, len(self.tools))))
 
     async def _similarities(self, query: str) -> Floats | None:
         if self._embedder is None:
