@@ -1,6 +1,9 @@
 """Supervised execution of the tool calls that language models make, on trio."""
 
 from .authority import LoopDetection as LoopDetection
+from .authority import action_digest as action_digest
+from .authority import bind_action as bind_action
+from .authority import verify_action_digest as verify_action_digest
 from .content import UnencodableResult as UnencodableResult
 from .content import encode_content as encode_content
 from .definitions import ArgumentIssue as ArgumentIssue
@@ -95,6 +98,7 @@ from .engine import OutcomeDecided as OutcomeDecided
 from .engine import PrivilegedSnapshot as PrivilegedSnapshot
 from .engine import Progress as Progress
 from .engine import ProgressReported as ProgressReported
+from .engine import Projection as Projection
 from .engine import Report as Report
 from .engine import Retention as Retention
 from .engine import Snapshot as Snapshot
@@ -107,6 +111,7 @@ from .engine import ToolboxChanged as ToolboxChanged
 from .engine import Updates as Updates
 from .engine import current_supervisor as current_supervisor
 from .engine import open_supervisor as open_supervisor
+from .engine import project_snapshot as project_snapshot
 from .engine import serve_until_signal as serve_until_signal
 from .errors import AdmissionClosed as AdmissionClosed
 from .errors import ArmoryError as ArmoryError

@@ -840,6 +840,236 @@ _LOOPS: Final[Mapping[str, Requirement]] = {
     ),
 }
 
+_AUTHORITY: Final[Mapping[str, Requirement]] = {
+    "context.names": Requirement(
+        "design 12",
+        "A request context holds names that are text, and none that is blank or half a character; wrong ones are refused "
+        "with their place.",
+    ),
+    "context.frozen": Requirement(
+        "design 12",
+        "A request context never changes, whatever its maker does to what it was made of.",
+    ),
+    "context.no-credentials": Requirement(
+        "design 12",
+        "A request context has no place for credentials; JSON that brings some is refused.",
+        divergence="Elsewhere it may hold credentials, which snapshots then have to drop.",
+    ),
+    "context.narrowed": Requirement(
+        "design 12",
+        "Narrowing leaves the capabilities that both sides have, an audience that is no wider, and everything else as it "
+        "was; it never adds anything.",
+        divergence="There is no word for all capabilities: nothing said is no authority, and stays so.",
+    ),
+    "context.nested": Requirement(
+        "design 6, design 12",
+        "A context that a nested call asks for has at most what the outer one has: another principal, tenant, owner, "
+        "revision, agent, run or session is refused, and the chain can only grow at its end.",
+    ),
+    "context.delegate": Requirement(
+        "design 12", "`delegate` puts a principal at the end of the chain, and changes nothing else."
+    ),
+    "context.json": Requirement("design 12", "A request context comes back equal from its JSON form, in one spelling."),
+    "actions.vectors": Requirement(
+        "design 12, llm-core 3.1, llm-core 3.4, llm-core 7.1",
+        "Action documents are those of the published vectors, byte for byte.",
+    ),
+    "actions.target-order": Requirement(
+        "design 12, llm-core 3.5, llm-core 8",
+        "Targets are ordered by kind and id in code units, on every machine.",
+        divergence="Elsewhere the locale of the process orders them, so one action has several digests.",
+    ),
+    "actions.what-counts": Requirement(
+        "design 12, llm-core 3.2, llm-core 7.1",
+        "Any difference in the id, version, schema, effect class, targets, semantics, arguments, tenant, principal or "
+        "chain makes another action.",
+    ),
+    "actions.what-does-not": Requirement(
+        "design 12, llm-core 3.2, llm-core 7.1",
+        "Descriptions, run, session, request, owner, capabilities, order of keys and spelling of numbers make no other "
+        "action.",
+    ),
+    "actions.stricter-class": Requirement(
+        "design 5, design 12",
+        "The effect class that is bound is the one that the tool counts as, also where nobody declared one.",
+        divergence="Elsewhere a class must be declared, and only what was declared is bound.",
+    ),
+    "actions.document": Requirement(
+        "design 12, llm-core 3.1", "A document is one text that holds everything, and never changes."
+    ),
+    "actions.refusals": Requirement(
+        "design 16, llm-core 3.3",
+        "Arguments that readers would understand differently are refused with the path and what to pass instead, and "
+        "so is what is no definition, context or digest.",
+    ),
+    "actions.digest": Requirement(
+        "design 12, llm-core 3.6, llm-core 7.1",
+        "A digest is HMAC-SHA-256 over the UTF-8 bytes of the canonical text alone, made by whoever holds the key.",
+    ),
+    "actions.digest-form": Requirement(
+        "llm-core 3.6, llm-core 7.1",
+        "A digest is written in 43 characters of base64url, in one spelling only, and comes back equal from JSON.",
+        divergence="Elsewhere the spare bits of the last character are not looked at.",
+    ),
+    "actions.verify": Requirement(
+        "llm-core 3.6, llm-core 7.1, llm-core 8",
+        "A digest verifies for its own action and key only; after a rotation an old one does with the old reference.",
+    ),
+    "actions.key-names": Requirement(
+        "llm-core 3.6, llm-core 7.1", "Keys are named by printable references, and never show themselves."
+    ),
+    "projection.audiences": Requirement(
+        "design 6",
+        "The public sees where an execution stands in words that the library fixes, a tenant also whose it is and what "
+        "its tool says, an operator also its authority.",
+        divergence=(
+            "Elsewhere the public reads what a tool says that it waits for, and limits that carry the names of owners."
+        ),
+    ),
+    "projection.never": Requirement(
+        "design 6",
+        "Reasons of aborts, sessions, and every field of which nobody decided who sees it, are shown to nobody.",
+    ),
+    "projection.tenant": Requirement(
+        "armorer-core 6H",
+        "A tenant sees its own executions only, and so does an operator who is bound to a tenant; without a word on "
+        "whose an execution is, nothing is shown.",
+        divergence="Elsewhere an operator is never asked for a tenant.",
+    ),
+    "projection.json": Requirement("armorer-core 6H", "A projection is versioned JSON, and says for whom it is."),
+}
+
+_POLICY: Final[Mapping[str, Requirement]] = {
+    "verdict.lattice": Requirement(
+        "design 12, armorer-core 6B",
+        "Verdicts form a lattice, Deny over Ask over Allow: joining them is associative and idempotent, a denial "
+        "absorbs all, and their order decides only whose words are used.",
+    ),
+    "verdict.capabilities": Requirement("armorer-core 6H", "Joined verdicts leave the capabilities that each leaves."),
+    "verdict.defaults": Requirement(
+        "armorer-core 6A", "Verdicts get words where none were given, are values, and refuse what makes no sense."
+    ),
+    "verdict.reading": Requirement(
+        "armorer-core 6A, armorer-core 11", "A hook may answer nothing, a bool, a verdict, or a decision as a mapping."
+    ),
+    "verdict.unclear": Requirement(
+        "design 12, armorer-core 6A",
+        "An answer that is not understood denies, and the reason says what was not.",
+        divergence="Elsewhere an unknown status beside `allow` runs the tool, and unknown members are dropped.",
+    ),
+    "verdict.contradiction": Requirement(
+        "design 12, armorer-core 6A",
+        "A decision whose `allow` and `status` contradict each other denies.",
+        divergence="Elsewhere `allow` beside the status `deny` runs the tool, and beside a pause it pauses.",
+    ),
+    "gates.read-only": Requirement(
+        "design 12, armorer-core 2J",
+        "`read_only=True` and `allow_mutation=False` let only tools pass that count as read-only.",
+        divergence="Elsewhere a tool about which nobody said anything passes.",
+    ),
+    "gates.dangerous": Requirement(
+        "design 12, armorer-core 2J", "`allow_dangerous=False` keeps out what is destructive or privileged."
+    ),
+    "gates.one-classifier": Requirement(
+        "design 5, armorer-core 2J",
+        "Gates and the approval policy read one classification, in which the stricter reading stands.",
+        divergence="Elsewhere each has a reading of its own, and they disagree.",
+    ),
+    "gates.settings": Requirement("design 5", "Gates that are neither open nor shut are refused."),
+    "capability.table": Requirement(
+        "design 12, armorer-core 6B",
+        "What is done about each tier in each mode stands in a table; a tier may have a mode of its own, and an "
+        "unclassified tool asks in every mode but `deny`.",
+    ),
+    "capability.texts": Requirement("armorer-core 6B", "Its verdict names the tool, the tier and the mode."),
+    "capability.settings": Requirement("design 5", "An approval policy is a value, and refuses unknown words."),
+    "headless.deny-by-default": Requirement(
+        "armorer-core 6C",
+        "Without anybody to ask, only tools run whose exact name or id is listed and not on the deny list.",
+        divergence="Ids may be listed, too.",
+    ),
+    "headless.never-asks": Requirement(
+        "armorer-core 6C",
+        "What would ask is denied, and so is what a gate does not decide at once.",
+    ),
+    "headless.reasons": Requirement(
+        "armorer-core 6C, armorer-core 11",
+        "All of it is looked at; the reason is that of the list, then of the gate, in one short line, then of the tier.",
+    ),
+    "headless.settings": Requirement("design 5", "A headless policy that makes no sense is refused."),
+    "judging.silence": Requirement("design 12", "Without a policy nothing asks and nothing is denied."),
+    "judging.order": Requirement(
+        "design 3, design 12, armorer-core 6A",
+        "Gates, the approval policy, the declaration, the toolbox's hook and the tool's hook have their say in this "
+        "order; the first denial ends it, and all questions are kept.",
+    ),
+    "judging.declared": Requirement("design 12", "A tool that requires approval asks, whatever a hook allows."),
+    "judging.ask-hides-no-deny": Requirement(
+        "design 12, armorer-core 6A, armorer-core 11", "A question never keeps a later tier from denying."
+    ),
+    "judging.hook-raises": Requirement(
+        "design 12, armorer-core 6A",
+        "A hook that raises denies; what it raised is for the host, not for the model.",
+        divergence="Elsewhere it is an internal error.",
+    ),
+    "judging.async": Requirement(
+        "armorer-core 6A",
+        "Hooks may be async; a judgement without one waits for nothing, and a cancelled one decides nothing.",
+    ),
+    "judging.frozen": Requirement("design 3", "A hook can't change the arguments that it is shown."),
+    "judging.narrowing": Requirement(
+        "design 12, armorer-core 6H", "A hook may only take capabilities away, and the next one sees what is left."
+    ),
+    "judging.edit": Requirement(
+        "design 3",
+        "A hook may ask for other arguments, once; they are judged from the start. Asking for the same changes nothing.",
+    ),
+    "judging.satisfied": Requirement(
+        "armorer-core 6F",
+        "An answer counts for the same question of the same tier, word for word, and for no other.",
+    ),
+    "judging.granted": Requirement(
+        "design 12, armorer-core 6I",
+        "A grant answers the question of the approval policy and no other.",
+        divergence="Elsewhere a grant also skips the hooks, and their denials.",
+    ),
+    "judging.settings": Requirement("design 5", "What is no policy is refused with its place."),
+}
+
+_SIGNING: Final[Mapping[str, Requirement]] = {
+    "signing.golden": Requirement(
+        "design 12, armorer-core 6E", "Signatures are HMAC-SHA256, and what they are made of is laid down to the byte."
+    ),
+    "signing.canonical": Requirement(
+        "design 16.10, armorer-core 6E",
+        "Equal documents have one signature; what readers may take differently has none.",
+    ),
+    "signing.purposes": Requirement(
+        "design 12, armorer-core 6E",
+        "A signature counts for one purpose and its version, in one domain, by one key.",
+        divergence="Elsewhere approvals and grants are signed alike, and told apart by their shape.",
+    ),
+    "signing.tampering": Requirement(
+        "armorer-core 6E", "A changed document, a changed signature and what is no signature are refused."
+    ),
+    "signing.constant-time": Requirement("armorer-core 6E", "Signatures are compared in constant time."),
+    "signing.rotation": Requirement(
+        "design 12, armorer-core 6E",
+        "One key signs and several verify, so that keys can be exchanged.",
+        divergence="Elsewhere there is one secret.",
+    ),
+    "signing.domains": Requirement("design 12", "Keys are found by security domain and id, both."),
+    "signing.resolver": Requirement(
+        "design 12", "A resolver may answer later; what it answers is looked at before it is used."
+    ),
+    "signing.text": Requirement("design 12", "A signature is one line that names its key, and can be read back."),
+    "signing.secret": Requirement(
+        "design 12, armorer-core 2D",
+        "The bytes of a key are in no attribute, text, pickle, copy, log or JSON of any object.",
+    ),
+    "signing.settings": Requirement("design 5", "Wrong keys, rings, purposes and domains say so, and quote no secret."),
+}
+
 _CONTENT: Final[Mapping[str, Requirement]] = {
     "content.text": Requirement(
         "field case 64, llm-core 1.7, llm-core 7.1", "Text that a tool returns reaches the model as it is."
@@ -958,7 +1188,7 @@ _TRUNCATION: Final[Mapping[str, Requirement]] = {
         "Base64, as a data URI with any parameters or as a long run, becomes a note of its kind and size; prose does not.",
     ),
     "truncation.json": Requirement(
-        "field case 97",
+        "field case 97, surroundings 3.6",
         "JSON that is too long stays valid JSON of the same kind; lists and objects keep both ends and say how many are missing.",
         divergence="Elsewhere it is cut like text, and is JSON no longer.",
     ),
@@ -1178,6 +1408,10 @@ _LIFECYCLE: Final[Mapping[str, Requirement]] = {
 }
 
 _ENGINE: Final[Mapping[str, Requirement]] = {
+    "engine.never-more-authority": Requirement(
+        "design 6, 12",
+        "What a running tool calls or starts acts for the same principal and tenant, with no more authority.",
+    ),
     "engine.fuzzy": Requirement(
         "design 3, 16, armorer-core 2G, armorer-core 8C, armorer-core 11",
         "A misspelt name is understood only when the host says so; one that could be two names both.",
@@ -1454,7 +1688,8 @@ _SHUTDOWN: Final[Mapping[str, Requirement]] = {
     ),
     "shutdown.human-waits": Requirement("design 8", "A drain withdraws questions to people, and asks no new ones."),
     "shutdown.abort": Requirement(
-        "design 8; field case 25, armorer-core 10", "An abort stops everything at once, nested calls included."
+        "design 8; field case 25, armorer-core 10, armorer-core 11",
+        "An abort stops everything at once, nested calls included.",
     ),
     "shutdown.escalate": Requirement(
         "design 8, armorer-core 10",
@@ -1779,7 +2014,7 @@ _WATCHING: Final[Mapping[str, Requirement]] = {
         "design 6, armorer-core 10", "Ended executions are kept up to a count and an age; a handle keeps its own."
     ),
     "watching.begins-with-live": Requirement(
-        "design 6, armorer-core 11",
+        "design 6",
         "A subscription begins with everything that is live, and with nothing that is over.",
     ),
     "watching.newest-only": Requirement(
@@ -3108,6 +3343,9 @@ REQUIREMENTS: Final[Mapping[str, Requirement]] = {
     **_CANONICAL,
     **_TOOLBOX,
     **_LOOPS,
+    **_POLICY,
+    **_SIGNING,
+    **_AUTHORITY,
     **_CONTENT,
     **_TRUNCATION,
     **_FENCING,

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal
 
-import attrs
 import msgspec
 
 from ..definitions import ToolDefinition
 from ..definitions._checks import count, names, shown
-from ..definitions._value import Value
 from ..errors import DefinitionError
 
 LoopLevel = Literal["fine", "warn", "block"]
@@ -29,12 +27,7 @@ _NAMED: Final = 6
 """Tools of a cycle that a message names."""
 
 
-def _polling(value: object) -> frozenset[str]:
-    return frozenset(names(_SUBJECT, "polling", value))
-
-
-@attrs.frozen(kw_only=True, eq=False, repr=False)
-class LoopDetection(Value):
+class LoopDetection(msgspec.Struct, frozen=True, kw_only=True):
     """When a call that repeats itself is remarked upon, and when it is no longer run.
 
     Args:
@@ -53,10 +46,11 @@ class LoopDetection(Value):
     warn_at: int | None = 10
     block_at: int | None = 20
     longest_cycle: int = 2
-    polling: frozenset[str] = attrs.field(default=frozenset[str](), converter=_polling)
+    polling: Collection[str] = frozenset[str]()
     owners: int = 1024
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "polling", frozenset(names(_SUBJECT, "polling", self.polling)))
         for field in ("warn_at", "block_at"):
             value: object = getattr(self, field)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 2):

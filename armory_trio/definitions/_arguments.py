@@ -10,14 +10,14 @@ from typing import ClassVar, Final, cast
 import msgspec
 from attrs import field, frozen
 
-from ..errors import ArmoryError
+from ..errors import ArmoryError, JsonError
 from ._canonical import canonical_text, parse_json
 
 Invoker = Callable[[object, object], object]
 """(validated arguments, context or None) -> whatever the function returns."""
 
 _PLAIN: Final = r"[A-Za-z_$][A-Za-z0-9_$-]*"
-_STEP: Final = rf'(?P<dot>\.?)(?P<plain>{_PLAIN})|\[(?:(?P<index>[0-9]+)|(?P<quoted>"(?:[^"\\]|\\.)*"))\]'
+_STEP: Final = rf'(?P<dot>\.?)(?P<plain>{_PLAIN})|\[(?:(?P<index>[0-9]{{1,4000}})|(?P<quoted>"(?:[^"\\]|\\.)*"))\]'
 
 
 class ArgumentIssue(msgspec.Struct, frozen=True):
@@ -75,7 +75,10 @@ def path_steps(text: str) -> tuple[str | int, ...] | None:
         if step is None or (step["plain"] is not None and bool(step["dot"]) is not bool(found)):
             return None
         plain, index = step["plain"], step["index"]
-        found.append(plain or (int(index) if index else cast("str", parse_json(step["quoted"]))))
+        try:
+            found.append(plain or (int(index) if index else cast("str", parse_json(step["quoted"]))))
+        except JsonError:
+            return None
         rest = rest[step.end() :]
     return tuple(found)
 

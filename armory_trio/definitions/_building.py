@@ -8,7 +8,7 @@ from typing import Final, cast, get_args, get_origin
 
 from ..errors import DefinitionError
 from ._arguments import InputContract
-from ._checks import flag, named, shown, text
+from ._checks import flag, named, shown, text, told
 from ._context import BlockingContext
 from ._definition import ToolDefinition
 from ._effects import parse_effect
@@ -16,7 +16,7 @@ from ._functions import awaiting, docstring_of, kind_of, name_of, positional_nam
 from ._identity import ToolId
 from ._importable import require_importable
 from ._lazy import Lazy, LazyBody
-from ._options import Declarations, Kind, options_for, refuse_unknown
+from ._options import Declarations, Kind, ToolOptions, options_for, refuse_unknown
 from ._outputs import OutputContract
 from ._tool import Tool
 from .contracts import (
@@ -95,7 +95,7 @@ def assemble(
     run = awaiting(function) if kind == "async" else function
     with named(subject):
         context = _context_parameter(subject, run, kind)
-    how = options_for(subject, kind, options)
+    how = _options(subject, kind, options)
     if how.process is not None:
         require_importable(subject, function)
     return Tool(
@@ -121,7 +121,7 @@ def _assemble_lazy(
     *,
     promised: OutputContract | None,
 ) -> Tool[..., object]:
-    how = options_for(subject, lazy.kind, options)
+    how = _options(subject, lazy.kind, options)
     if how.process is not None:
         raise DefinitionError(subject, "placement", "a worker process loads functions itself; give it the function")
 
@@ -142,6 +142,14 @@ def _assemble_lazy(
         output_contract=promised,
         load=body.load,
     )
+
+
+def _options(subject: str, kind: Kind, declared: Mapping[str, object]) -> ToolOptions:
+    how = options_for(subject, kind, declared)
+    for field in ("reads", "writes", "reducer"):
+        if kind_of(getattr(how, field)) == "async":
+            raise DefinitionError(subject, field, "is async, and nothing waits for it; write it with def")
+    return how
 
 
 def _context_parameter(subject: str, run: Callable[..., object], kind: Kind) -> str | None:
@@ -175,13 +183,32 @@ def _contract(
         if lenient:
             raise DefinitionError(subject, "lenient", "a validator of your own decides that itself")
         return contract_from_parts(given, subject=subject)
-    if given and all(isinstance(kind, type) or get_origin(kind) is not None for kind in given.values()):
-        return contract_from_type(_record(given), subject=subject, lenient=lenient)
+    fields = [name for name, kind in given.items() if not isinstance(kind, _JSON)]
+    if len(fields) == len(given) > 0:
+        return contract_from_type(_record(subject, given), subject=subject, lenient=lenient)
+    if given and not any(word in given for word in _KEYWORDS):
+        odd = next(name for name in given if name not in fields)
+        reason = f"{shown(given[odd])} is no type, and the whole is no JSON Schema: it says no 'type' or 'properties'"
+        raise DefinitionError(subject, f"input[{odd!r}]", reason)
     return contract_from_schema(given, subject=subject, lenient=lenient)
 
 
-def _record(fields: Mapping[str, object]) -> object:
+_JSON: Final = (str, int, float, list, tuple, Mapping, type(None))
+"""What the keywords of a JSON Schema may be, and no type is."""
+
+_KEYWORDS: Final = (
+    *("type", "properties", "required", "additionalProperties", "unevaluatedProperties", "patternProperties"),
+    *("propertyNames", "minProperties", "maxProperties", "dependentRequired", "dependentSchemas"),
+    *("$schema", "$id", "$ref", "$dynamicRef", "$defs", "definitions", "$comment", "title", "description"),
+    *("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "const", "enum", "examples", "default"),
+)
+"""Of these a JSON Schema about an object says one; else it is something else that somebody took for one."""
+
+
+def _record(subject: str, fields: Mapping[str, object]) -> object:
     """The type of a dict with these fields."""
+    for name in fields:
+        text(subject, f"input key {shown(name)}", name)
     import typing_extensions  # noqa: PLC0415  # only who writes fields in a dict pays for it
 
     make = cast("Callable[[str, Mapping[str, object]], object]", typing_extensions.TypedDict)
@@ -268,7 +295,7 @@ def _answered(subject: str, factory: Callable[[], object]) -> object:
     try:
         answer = factory()
     except Exception as error:
-        reason = f"the function that answers it raised {type(error).__name__}: {error}"
+        reason = f"the function that answers it raised {told(error)}"
         raise DefinitionError(subject, "metadata", reason) from error
     if not inspect.isawaitable(answer):
         return answer

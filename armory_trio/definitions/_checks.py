@@ -16,6 +16,9 @@ from ..errors import DefinitionError
 _SHOWN: Final = 60
 """Characters of a wrong value that an error quotes: enough to recognise it, short enough for one line."""
 
+_LONGEST: Final = 1_000
+"""Characters of a word that may be a misspelling. A longer one is none, and each of them costs time."""
+
 
 @contextmanager
 def named(subject: str, prefix: str = "") -> Generator[None]:
@@ -35,11 +38,22 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
+def told(error: BaseException) -> str:
+    """Type and text of *error*; only its type if it has no text, or its text can't be told."""
+    try:
+        words = str(error)
+    except Exception:  # noqa: BLE001  # code of the caller's own: what is to be said is that it failed
+        words = ""
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
 def near(word: str, words: Iterable[str], count: int = 3) -> tuple[str, ...]:
     """The *count* of *words* that look most like *word*, best first; none when nothing comes close.
 
     Upper and lower case, and the separators of compound names, make no difference.
     """
+    if len(word) > _LONGEST:
+        return ()
     folded: dict[str, list[str]] = {}
     for candidate in words:
         folded.setdefault(_folded(candidate), []).append(candidate)
@@ -86,9 +100,12 @@ def text(subject: str, field: str, value: object, *, blank: bool = True) -> None
         raise DefinitionError(subject, field, "is blank")
 
 
-def seconds(subject: str, field: str, value: object, *, zero: bool) -> float:
-    """Refuse *value* unless it is a finite number of seconds above zero, or from zero on with ``zero=True``."""
-    wanted = "a number of seconds from 0 on" if zero else "a number of seconds above 0, or None for no limit"
+def seconds(subject: str, field: str, value: object, *, zero: bool, optional: bool = False) -> float:
+    """Refuse *value* unless it is a finite number of seconds above zero, or from zero on with ``zero=True``.
+
+    With ``optional=True`` the error says that None would do, too, which the caller has looked for.
+    """
+    wanted = f"a number of seconds {'from 0 on' if zero else 'above 0'}{', or None for no limit' if optional else ''}"
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise DefinitionError(subject, field, f"must be {wanted}, not {shown(value)}")
     try:

@@ -141,6 +141,12 @@ class ToolDefinition(Value):
         for field, value in parts.items():
             object.__setattr__(self, field, value)
 
+    def __eq__(self, other: object) -> bool:
+        # By what it says in JSON: for Python 1 is True, and a schema that says the one is not one that says the other.
+        if not isinstance(other, ToolDefinition):
+            return NotImplemented
+        return self is other or self.digest == other.digest
+
     def __hash__(self) -> int:
         return hash(self.id)
 

@@ -8,11 +8,12 @@ from typing import TypedDict, Unpack, cast
 from ..errors import DefinitionError
 from ._arguments import InputContract
 from ._building import assemble
+from ._canonical import canonical_text
 from ._checks import shown
 from ._definition import ToolDefinition
 from ._options import Availability, Digests, Names, Placement, refuse_unknown
 from ._process import Process
-from ._tool import Tool
+from ._tool import Tool, is_tool
 from .contracts import PairValidator, contract_from_pair, contract_from_schema, output_contract
 
 
@@ -60,6 +61,8 @@ def create_executable_tool(
     if not isinstance(cast("object", definition), ToolDefinition):
         raise DefinitionError("create_executable_tool", "definition", f"{shown(definition)} is no ToolDefinition")
     subject = f"tool {definition.name!r}"
+    if is_tool(executor):
+        raise DefinitionError(subject, "executor", "is a tool already; give its .function")
     options = cast("Mapping[str, object]", declared)
     refuse_unknown(subject, options, ExecutionDeclarations.__annotations__)
     contract = _contract(subject, definition, validator)
@@ -73,7 +76,7 @@ def _contract(subject: str, definition: ToolDefinition, validator: object) -> In
         return contract_from_schema(definition.input_schema, subject=subject)
     if not isinstance(validator, InputContract):
         return contract_from_pair(definition.input_schema, cast("PairValidator", validator), subject=subject)
-    if validator.schema != definition.input_schema:
+    if canonical_text(validator.schema, mode="exact") != canonical_text(definition.input_schema, mode="exact"):
         reason = "its schema is not the one of the definition, so a model would be told something else than is checked"
         raise DefinitionError(subject, "validator", reason)
     return validator

@@ -80,6 +80,15 @@ _KINDS: Final[Mapping[Kind, Callable[[object], bool]]] = {
 }
 
 
+def require_plain(subject: str, field: str, value: object, of: str) -> None:
+    """Refuse *value* unless it is a function whose answer is there at once; *of* says what it is called with."""
+    if not callable(value):
+        raise DefinitionError(subject, field, f"must be a function of {of}, not {shown(value)}")
+    if kind_of(value) != "def":
+        reason = f"must be a plain function of {of}; nobody waits for what {shown(value)} answers"
+        raise DefinitionError(subject, field, reason)
+
+
 def _answers(question: Callable[[object], bool], thing: object) -> bool:
     """What a function of `inspect` says of *thing*; False when the attributes that it looks at raise."""
     try:

@@ -69,7 +69,7 @@ class ToolId(Value):
         """Read the written form. Text without a colon is a name in the namespace ``default``.
 
         Raises:
-            DefinitionError: *text* is no text or blank, or its name is.
+            DefinitionError: *text* is no text or blank, or its name is, or it encodes bytes that are no UTF-8.
         """
         if not isinstance(cast("object", text), str):
             raise DefinitionError("tool", "id", f"must be text, not {shown(text)}")
@@ -79,4 +79,11 @@ class ToolId(Value):
         if not colon:
             namespace, rest = "", text
         name, _, version = rest.partition("@")
-        return cls(unquote(name), unquote(namespace), unquote(version))
+        return cls(_decoded(name), _decoded(namespace), _decoded(version))
+
+
+def _decoded(part: str) -> str:
+    try:
+        return unquote(part, errors="strict")
+    except UnicodeDecodeError:
+        raise DefinitionError("tool", "id", f"{shown(part)} is percent-encoded, but not UTF-8") from None

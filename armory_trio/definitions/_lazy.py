@@ -8,9 +8,10 @@ from typing import Final, ParamSpec, Protocol, TypeVar, cast
 
 from ..errors import DefinitionError, LoadFailed
 from ._arguments import Invoker
-from ._checks import one_of, shown
+from ._checks import one_of, shown, told
 from ._functions import kind_of
 from ._options import Kind
+from ._tool import is_tool
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -115,10 +116,13 @@ class LazyBody:
         try:
             answer = self._lazy.loader()
             function: object = await answer if inspect.isawaitable(answer) else answer
-        except Exception as error:
-            raise LoadFailed(f"{self._subject} could not be loaded: {type(error).__name__}: {error}") from error
+        except (Exception, SystemExit) as error:  # a module that is imported may be a program, which exits
+            raise LoadFailed(f"{self._subject} could not be loaded: {told(error)}") from error
+        if is_tool(function):
+            reason = f"its loader answered {function!r}, which is a tool already; answer its .function"
+            raise LoadFailed(f"{self._subject} could not be loaded: {reason}")
         if not callable(function) or kind_of(function) != self._lazy.kind:
-            found = f"of kind {kind_of(function)!r}" if callable(function) else shown(function)
+            found = f"a function of kind {kind_of(function)!r}" if callable(function) else shown(function)
             reason = f"its loader answered {found}, not a function of kind {self._lazy.kind!r}"
             raise LoadFailed(f"{self._subject} could not be loaded: {reason}")
         try:

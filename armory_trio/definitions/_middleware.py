@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Literal, Protocol, runtime_checkable
 
@@ -91,17 +92,21 @@ class ChunkStage(Protocol):
         ...
 
 
-@runtime_checkable
-class Chunks(Protocol):
+class Chunks(ABC):
     """The stream of a generator tool, before it begins. To let it run, a middleware answers it.
 
-    A middleware that answers something else instead has prevented the tool from running.
+    A middleware that answers something else instead has prevented the tool from running. Only the engine makes them:
+    a value that merely has methods of these names is none.
     """
 
+    __slots__ = ()
+
+    @abstractmethod
     def map(self, function: Callable[[object], object], /) -> Chunks:
         """Replace each chunk by what *function* answers for it."""
         ...
 
+    @abstractmethod
     def through(self, make: Callable[[], ChunkStage], /, *, value: Callable[[object], object] | None = None) -> Chunks:
         """Send all chunks through a stage, which *make* makes anew for each attempt; a class will do.
 
@@ -110,6 +115,7 @@ class Chunks(Protocol):
         """
         ...
 
+    @abstractmethod
     def around(self, run: Callable[[Callable[[], Awaitable[object]]], Awaitable[object]], /) -> Chunks:
         """Have *run* run the stream: it is given a function to await, and answers what that answers."""
         ...

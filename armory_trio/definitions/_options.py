@@ -35,6 +35,7 @@ Reducer = Callable[[list[object]], object]
 
 _SUBJECT: Final = "tool"
 _SIDES: Final[tuple[Side, ...]] = ("input", "output")
+_FROZEN: Final = tuple(map(frozenset, ((), ("input",), ("output",), _SIDES)))
 
 
 class Declarations(TypedDict, total=False):
@@ -89,9 +90,9 @@ def refuse_unknown(subject: str, declared: Iterable[str], legal: Iterable[str] =
     words = tuple(legal)
     for field in declared:
         if field not in words:
-            hint = near(field, words, 1)
+            hint = near(str(field), words, 1)
             meant = f"; did you mean {hint[0]!r}?" if hint else f"; there are {', '.join(words)}"
-            raise DefinitionError(subject, field, f"there is no such declaration{meant}")
+            raise DefinitionError(subject, str(field), f"there is no such declaration{meant}")
 
 
 def _reads(value: Names) -> tuple[str, ...] | Callable[[Mapping[str, object]], Iterable[str]]:
@@ -103,12 +104,13 @@ def _writes(value: Names) -> tuple[str, ...] | Callable[[Mapping[str, object]], 
 
 
 def _digests(value: object) -> frozenset[Side]:
-    if isinstance(value, frozenset):
+    if issubclass(type(value), frozenset) and value in _FROZEN:
         return cast("frozenset[Side]", value)
     if value is None or isinstance(value, bool):
         return frozenset(_SIDES) if value else frozenset()
     if not isinstance(value, Mapping):
-        raise DefinitionError(_SUBJECT, "digests", f"must be True, False or {{'input', 'output'}}, not {shown(value)}")
+        wanted = "True, False or a mapping such as {'input': True, 'output': False}"
+        raise DefinitionError(_SUBJECT, "digests", f"must be {wanted}, not {shown(value)}")
     said = cast("Mapping[object, object]", value)
     for side, answer in said.items():
         one_of(_SUBJECT, "digests", side, _SIDES)
@@ -166,7 +168,7 @@ class ToolOptions(Value):
     def __attrs_post_init__(self) -> None:
         for field in ("timeout", "idle_timeout"):
             if getattr(self, field) is not None:
-                seconds(_SUBJECT, field, getattr(self, field), zero=False)
+                seconds(_SUBJECT, field, getattr(self, field), zero=False, optional=True)
         seconds(_SUBJECT, "grace", self.grace, zero=True)
         if self.cleanup_timeout is not None:
             seconds(_SUBJECT, "cleanup_timeout", self.cleanup_timeout, zero=True)

@@ -81,7 +81,7 @@ class RetryPolicy:
         one_of(_SUBJECT, "backoff", self.backoff, ("fixed", "exponential"))
         one_of(_SUBJECT, "jitter", self.jitter, ("full", "none"))
         if self.max_delay is not None:
-            seconds(_SUBJECT, "max_delay", self.max_delay, zero=False)
+            seconds(_SUBJECT, "max_delay", self.max_delay, zero=False, optional=True)
 
     def delay_before(
         self, attempt: int, random: Callable[[], float], error: ToolError | BaseException | None = None

@@ -12,7 +12,7 @@ from ..errors import DefinitionError
 from ._arguments import Invoker
 from ._checks import shown, text
 from ._context import BlockingContext, ToolContext
-from ._tool import Tool
+from ._tool import Tool, is_tool
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,6 +28,8 @@ def with_context(tool: Tool[P, R], /, values: Mapping[str, object]) -> Tool[P, R
         DefinitionError: *values* is no mapping of names, or the tool runs in a worker process, which has a context of
             its own.
     """
+    if not is_tool(cast("object", tool)):
+        raise DefinitionError("with_context", "tool", f"must be a Tool, not {shown(tool)}")
     subject = f"tool {tool.name!r}"
     if not isinstance(cast("object", values), Mapping):
         raise DefinitionError(subject, "context", f"must be a mapping of names to values, not {shown(values)}")
@@ -46,14 +48,16 @@ def with_context(tool: Tool[P, R], /, values: Mapping[str, object]) -> Tool[P, R
 class _Bound:
     """Calls what a tool calls, with more in its context."""
 
-    __slots__ = ("_invoke", "_values")
+    __slots__ = ("invoke", "values")
 
     def __init__(self, invoke: Invoker, values: Mapping[str, object]) -> None:
-        self._invoke = invoke
-        self._values = values
+        # Bound once more, a tool sees the later values over the earlier ones.
+        inner = invoke if isinstance(invoke, _Bound) else None
+        self.invoke: Invoker = invoke if inner is None else inner.invoke
+        self.values: Mapping[str, object] = values if inner is None else {**inner.values, **values}
 
     def __call__(self, validated: object, context: object, /) -> object:
-        return self._invoke(validated, _More(cast("ToolContext", context), self._values))
+        return self.invoke(validated, _More(cast("ToolContext", context), self.values))
 
 
 class _More:

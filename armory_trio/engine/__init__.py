@@ -40,6 +40,8 @@ from ._options import Budget as Budget
 from ._options import CallOptions as CallOptions
 from ._options import Limits as Limits
 from ._options import Retention as Retention
+from ._projection import Projection as Projection
+from ._projection import project_snapshot as project_snapshot
 from ._shutdown import Report as Report
 from ._shutdown import serve_until_signal as serve_until_signal
 from ._subscriptions import Updates as Updates

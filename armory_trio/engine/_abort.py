@@ -131,7 +131,7 @@ def all_at_once(core: Core) -> Generator[None]:
 
 
 def _for_children(abort: Abort) -> str:
-    return f"its caller was asked to stop: {abort.reason}"
+    return f"its caller was asked to stop: {abort.reason}" if abort.reason.strip() else "its caller was asked to stop"
 
 
 def cut(record: Record, now: float | None = None) -> None:

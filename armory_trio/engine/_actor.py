@@ -9,22 +9,21 @@ from contextvars import ContextVar
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Final, cast
 
-import msgspec
 import outcome
 import trio
 
 from ..definitions import ToolError
 from ._abort import abort_children, request_abort
-from ._admission import VALIDATION, go_on_with, prepare
+from ._admission import VALIDATION, go_on_with, prepare, refuse_unvalidated
 from ._concurrency import is_cancelled, leaves
 from ._events import ExecutionStarted
 from ._execution import Core, Record
-from ._failures import StrayCancelled, description_of, error_of, without_wrapping
+from ._failures import StrayCancelled, description_of
 from ._lifecycle import FINAL, QUEUED
 from ._onion import OnionBody
 from ._options import NO_OPTIONS, Options
 from ._plan import Plan
-from ._settlement import cancelled, decide, end, failed, finish, refuse_with, returned
+from ._settlement import cancelled, decide, end, failed, finish, returned
 from ._tool_context import Door, TaskContext
 from .placement import Placed, deliver_inline, place
 
@@ -193,9 +192,7 @@ def _validated(record: Record, answer: object, failure: BaseException | None) ->
     if failure is None:
         go_on_with(record, cast("Mapping[str, object]", answer))
     else:
-        error = error_of(without_wrapping(failure), record)
-        message = f"validating its arguments failed: {error.message}"
-        refuse_with(record, msgspec.structs.replace(error, message=message))
+        refuse_unvalidated(record, failure)
 
 
 def _own_failure(record: Record, exc: BaseException) -> BaseException:

@@ -9,19 +9,20 @@ from typing import Final
 
 import msgspec
 
-from ..definitions import InvalidArguments, Tool, ToolCall, admitted
+from ..definitions import InvalidArguments, Tool, ToolCall, admitted, thaw_json
+from ..definitions._checks import shown
 from ..definitions._plurals import counted
-from ..errors import BudgetExceeded, DefinitionError, Overloaded
+from ..errors import BudgetExceeded, DefinitionError, JsonError, Overloaded
 from ..toolbox import Unresolved
 from ._concurrency import Latch
 from ._events import LoopWarned, NameResolved
 from ._execution import Core, Record
-from ._failures import description_of
-from ._options import Budget
+from ._failures import description_of, readable_error_of
+from ._options import DIRECTLY, Budget
 from ._plan import GROUP, PROCESSES, THREADS, Plan, resources
 from ._plans import Plans
 from ._roles import Repeats
-from ._settlement import refuse, refuse_arguments, wake
+from ._settlement import refuse, refuse_arguments, refuse_with, wake
 from .capacity import Claim, Granted, Refused, Waiting
 
 _OWNER: Final = "owner"
@@ -49,11 +50,16 @@ def admit(record: Record, plans: Plans) -> None:
     record.name = plan.name
     if plan.on_deprecated is not None:
         _tell_of_deprecated(plan, plan.on_deprecated, call)
+        if record.over:
+            return  # whom we told aborted it; so may each of the functions below
     if plan.availability is None:
         go_on(record, plan)
         return
     available = _availability(record, plan, core.toolbox.context)
-    if inspect.isawaitable(available):
+    if record.over:
+        if inspect.iscoroutine(available):
+            available.close()
+    elif inspect.isawaitable(available):
         record.hook = available
         record.waits_for = "policy"
     else:
@@ -70,20 +76,17 @@ def prepare(record: Record, *, available: bool) -> None:
         refuse(record, "unavailable", "TOOL_UNAVAILABLE", f"the tool {plan.name!r} is not available here")
 
 
-def go_on(record: Record, plan: Plan, *, directly: bool = False) -> None:
-    """Validate the arguments, and ask for room for a body that will run with them.
-
-    Args:
-        record: The call.
-        plan: Its tool.
-        directly: Whether a host calls its own function: then nobody is asked whether it may.
-    """
+def go_on(record: Record, plan: Plan) -> None:
+    """Validate the arguments, and ask for room for a body that will run with them."""
     call = record.call
     assert call is not None
+    directly = record.options is DIRECTLY
     core = record.core
     first = record.waits_for != VALIDATION
     if core.hooks.repeats is not None and first and not directly and _loops(record, plan, call, core.hooks.repeats):
         return
+    if "input" in plan.digests and first:
+        record.call = call = _detached(call)
     if plan.awaits and first:
         record.hook = admitted(plan.tool.contract, call.arguments)
         record.waits_for = VALIDATION
@@ -93,7 +96,14 @@ def go_on(record: Record, plan: Plan, *, directly: bool = False) -> None:
     except InvalidArguments as exc:
         refuse_arguments(record, plan, exc)
         return
-    if (plan.key_required or plan.approval_required) and not directly:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:  # noqa: ASYNC103  # a validator of the user's may raise anything; nothing is awaited
+        refuse_unvalidated(record, exc)
+        return  # noqa: ASYNC104  # as said
+    if record.over:
+        record.validated = None
+    elif (plan.key_required or plan.approval_required) and not directly:
         _refuse_for_want_of_means(record, plan)
     elif plan.needs or plan.touches or record.core.wants_room or record.batch_id is not None:
         _ask_for_room(record, plan)
@@ -115,6 +125,13 @@ def _loops(record: Record, plan: Plan, call: ToolCall, repeats: Repeats) -> bool
     return False
 
 
+def refuse_unvalidated(record: Record, exc: BaseException) -> None:
+    """End a queued execution whose validator raised *exc*, and so has not answered."""
+    error = readable_error_of(exc, record)
+    message = f"validating its arguments failed: {error.message}"
+    refuse_with(record, msgspec.structs.replace(error, message=message))
+
+
 def go_on_with(record: Record, arguments: Mapping[str, object]) -> None:
     """Go on once an awaited validator has decided about the *arguments*, and said so in them."""
     plan, call = record.plan, record.call
@@ -123,6 +140,14 @@ def go_on_with(record: Record, arguments: Mapping[str, object]) -> None:
     record.call = msgspec.structs.replace(call, arguments=arguments)
     go_on(record, plan)
     record.waits_for = None
+
+
+def _detached(call: ToolCall) -> ToolCall:
+    """*call* with arguments of its own, so that what its digest covers is what was sent, whoever changes them later."""
+    try:
+        return msgspec.structs.replace(call, arguments=thaw_json(call.arguments))
+    except JsonError:
+        return call  # its validation will say what is wrong
 
 
 def _tell_of_deprecated(plan: Plan, tell: Callable[[Tool[..., object], ToolCall], object], call: ToolCall) -> None:
@@ -177,7 +202,7 @@ def _resolved(record: Record, plans: Plans, name: str) -> Plan | None:
 def _not_found(record: Record, found: Unresolved) -> None:
     near, several = found.near, found.ambiguous
     hint = f"; did you mean {' or '.join(repr(name) for name in near or several)}?" if near or several else ""
-    message = f"there is no tool {record.name!r}{hint}"
+    message = f"there is no tool {shown(record.name)}{hint}"
     details = {key: list(names) for key, names in (("near", near), ("ambiguous", several)) if names}
     refuse(record, "not_found", "NOT_FOUND", message, {**details} or None)
 
@@ -211,6 +236,8 @@ def _ask_for_room(record: Record, plan: Plan) -> None:
         message = f"the reads or writes of {plan.name!r} could not be told: {description_of(exc)}"
         refuse(record, "internal", "INTERNAL_ERROR", message)
         return  # noqa: ASYNC104  # as said
+    if record.over:
+        return
     decision = core.planner.request(claim)
     match decision:
         case Granted():

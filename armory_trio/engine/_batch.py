@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import trio
 
 from ..definitions import BatchError, ToolResult
+from ..definitions._checks import shown
 from ._abort import AbortAnswer, all_at_once, request_abort
 from ._concurrency import Latch
 from ._execution import Core, Record
@@ -115,18 +116,22 @@ def abort_each(core: Core, records: Iterable[Record], source: AbortSource, reaso
         return {record.id: request_abort(record, source, reason) for record in records}
 
 
-def check_batch(mode: str, concurrency: int | None, on_error: str, batch_id: str | None) -> None:
+def check_batch(calls: object, mode: str, concurrency: object, on_error: str, batch_id: str | None) -> None:
     """Refuse wrong options of a batch.
 
     Raises:
-        TypeError: The id is no string.
+        TypeError: The calls are no sequence, or the id is no string.
         ValueError: One of them is not legal.
     """
+    if not isinstance(calls, Sequence) or isinstance(calls, str | bytes):
+        raise TypeError(f"{shown(calls)} is no list of calls; give [ToolCall(...), ...], or use execute for one call")
     if batch_id is not None and not (isinstance(batch_id, str) and batch_id):  # type: ignore[redundant-expr]  # pyright: ignore[reportUnnecessaryIsInstance]  # a host may give anything
         raise TypeError(f"batch_id={batch_id!r}: give a string that is not empty, or None")
     if mode not in ("parallel", "sequential"):
         raise ValueError(f"mode={mode!r}: give 'parallel' or 'sequential'")
     if on_error not in ("collect", "fail_fast"):
         raise ValueError(f"on_error={on_error!r}: give 'collect' or 'fail_fast'")
-    if concurrency is not None and concurrency < 1:
-        raise ValueError(f"concurrency={concurrency!r}: give at least 1, or None for no bound")
+    if concurrency is None:
+        return
+    if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
+        raise ValueError(f"concurrency={concurrency!r}: give a whole number, 1 or more, or None for no bound")

@@ -17,7 +17,7 @@ from ._events import ExecutionAdmitted
 from ._execution import Core, Record
 from ._handle import CALLER_CANCELLED, Execution, latch_of_release, leave
 from ._lifecycle import AbortSource
-from ._options import NO_OPTIONS, Options
+from ._options import DIRECTLY, NO_OPTIONS, Options
 from ._plans import Plans
 
 
@@ -54,7 +54,12 @@ class Door:
             raise AdmissionClosed(f"the supervisor takes no new work: {self._core.closed_because}")
 
     def make(self, call: ToolCall, options: Options, parent: Record | None) -> Record:
-        """The record of a call, on behalf of whom it is made."""
+        """The record of a call, on behalf of whom it is made.
+
+        Raises:
+            TypeError: *call* is none.
+            DefinitionError: A call of a running tool names somebody else than the tool acts for, or more authority.
+        """
         if not isinstance(call, ToolCall):  # pyright: ignore[reportUnnecessaryIsInstance]  # a host need not be typed
             raise TypeError(f"{call!r} is no ToolCall; give ToolCall(name, arguments)")
         core = self._core
@@ -69,7 +74,8 @@ class Door:
         record.elicit, record.deadline = options.elicit, options.deadline
         if parent is not None:
             record.parent = parent
-            context = context or parent.request_context
+            above = parent.request_context
+            context = above if context is None else context if above is None else above.narrow_to(context)
             owner = parent.owner if owner is None else owner
             record.elicit = record.elicit or parent.elicit
             if parent.deadline is not None and (record.deadline is None or parent.deadline < record.deadline):
@@ -77,11 +83,8 @@ class Door:
         record.request_context = context = context or self._core.settings.default_request_context
         record.owner = context.owner if owner is None and context is not None else owner
 
-    def begin(self, record: Record, *, directly: bool = False) -> Record:
-        """Bring *record* as far as it goes without waiting, and give it a task unless that was the end.
-
-        Nobody is asked whether a host may call its own function *directly*.
-        """
+    def begin(self, record: Record) -> Record:
+        """Bring *record* as far as it goes without waiting, and give it a task unless that was the end."""
         core, parent = self._core, record.parent
         core.admitted += 1
         core.live[record.id] = record
@@ -95,8 +98,8 @@ class Door:
             parent_id = None if parent is None else parent.id
             record.tell(ExecutionAdmitted, parent_id=parent_id, batch_id=record.batch_id)
         try:
-            if directly and record.plan is not None:
-                go_on(record, record.plan, directly=True)
+            if record.options is DIRECTLY and record.plan is not None:
+                go_on(record, record.plan)
             else:
                 admit(record, self.plans)
         except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
@@ -21,6 +22,7 @@ def followed(toolbox: Toolbox | LiveToolbox, core: Core, exchange: Callable[[Too
         yield
         return
     token = current_token()
+    waiting: deque[ToolboxChange] = deque()
 
     def take_over(change: ToolboxChange) -> None:
         exchange(change.after)
@@ -36,11 +38,16 @@ def followed(toolbox: Toolbox | LiveToolbox, core: Core, exchange: Callable[[Too
                 )
             )
 
+    def catch_up() -> None:
+        while waiting:
+            take_over(waiting.popleft())
+
     def listen(change: ToolboxChange) -> None:
+        waiting.append(change)  # in order: what another thread exchanged before counts before this
         if _is_here(token):
-            take_over(change)
+            catch_up()
         else:
-            token.run_sync_soon(take_over, change)
+            token.run_sync_soon(catch_up)
 
     stop = toolbox.listen(listen)
     exchange(toolbox.toolbox)  # it may have been exchanged since the supervisor took it

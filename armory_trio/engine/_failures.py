@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import socket
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -13,10 +11,8 @@ from ..content import UnencodableResult
 from ..definitions import DEFAULT_CODES, ArgumentIssue, OutputInvalid, ToolError, ToolFailure
 from ._concurrency import leaves
 from ._execution import Record
+from ._passing import is_lost_connection, is_passing
 
-_CONNECTION_ERRORS: Final = (ConnectionError, trio.BrokenResourceError)
-_UNREACHABLE: Final = frozenset((errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH))
-"""What an `OSError` says by its number that has no class of its own."""
 _TOLD_AT_MOST: Final = 8
 """Members of an exception group that are named; more are counted."""
 
@@ -47,26 +43,21 @@ def error_of(exc: BaseException, record: Record) -> ToolError:
     if isinstance(exc, OutputInvalid):
         return unfit(exc)
     message = _undeclared(record, description_of(exc))
-    if _is_connection_error(exc) or _could_not_connect(exc):
+    if is_lost_connection(exc):
         return ToolError("transient", "CONNECTION_LOST", message, retryable=True)
-    if isinstance(exc, TimeoutError | trio.TooSlowError) or _is_name_service_busy(exc):
+    if is_passing(exc):
         return ToolError("transient", "TRANSIENT_ERROR", message, retryable=True)
     return ToolError("internal", "INTERNAL_ERROR", message)
 
 
-def _is_connection_error(exc: BaseException) -> bool:
-    return isinstance(exc, _CONNECTION_ERRORS) or (isinstance(exc, OSError) and exc.errno in _UNREACHABLE)
-
-
-def _could_not_connect(exc: BaseException) -> bool:
-    """Whether *exc* is what `trio.open_tcp_stream` raises: an `OSError` of no number, caused by those of each attempt."""
-    if not isinstance(exc, OSError) or exc.errno is not None or exc.__cause__ is None:
-        return False
-    return all(_is_connection_error(attempt) for attempt in leaves(exc.__cause__))
-
-
-def _is_name_service_busy(exc: BaseException) -> bool:
-    return isinstance(exc, socket.gaierror) and exc.errno == socket.EAI_AGAIN
+def readable_error_of(exc: BaseException, record: Record) -> ToolError:
+    """`error_of` what a person would name of *exc*, whatever code of the exception's own raises."""
+    try:
+        return error_of(without_wrapping(exc), record)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: ASYNC103  # code of the exception's own, such as a property; nothing is awaited
+        return unreadable(record, exc)  # noqa: ASYNC104  # as said
 
 
 def unreadable(record: Record, exc: BaseException) -> ToolError:

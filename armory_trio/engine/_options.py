@@ -57,6 +57,8 @@ class Options(msgspec.Struct, frozen=True):
 
 
 NO_OPTIONS: Final = Options()
+DIRECTLY: Final = Options()
+"""Those of a call that a host makes of its own function: nobody is asked whether it may."""
 
 
 def freeze_options(given: CallOptions) -> Options:

@@ -82,11 +82,14 @@ class Repeats:
 def _digest_of(result: ToolResult[object]) -> str:
     error = result.error
     if error is not None:
-        return f"{error.category} {error.code} {error.message}"
+        same = error.message.replace(result.execution_id, "")  # which execution it was makes no difference
+        return f"{error.category} {error.code} {same}"
     try:
         return output_digest(result.value)
-    except JsonError:
-        return repr(result.content)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: ASYNC103  # code of the value's own, or it has no JSON form; nothing is awaited
+        return repr(result.content)  # noqa: ASYNC104  # as said
 
 
 class Hooks:

@@ -15,6 +15,7 @@ import trio
 
 from ..content import UnencodableResult, words_for_error
 from ..definitions import (
+    ArgumentIssue,
     Category,
     Content,
     Effect,
@@ -35,6 +36,7 @@ from ._execution import Core, Record, Verdict
 from ._failures import description_of, error_of, issues_of, sayable, unfit, unreadable, without_wrapping
 from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Abort, Event, strongest
 from ._plan import Plan
+from ._streams import end_stages
 from .capacity import Claim
 
 _TIMEOUT_CODES: Final = frozenset(("TIMEOUT", "DEADLINE_EXCEEDED", "IDLE_TIMEOUT"))
@@ -53,8 +55,16 @@ _SUCCESS: Final[Verdict] = ("success", None, None)
 
 def refuse_arguments(record: Record, plan: Plan, exc: InvalidArguments) -> None:
     """End a queued execution whose arguments do not fit, and say how they could be mended."""
-    hints = [msgspec.to_builtins(hint) for hint in repair_hints(plan.tool.contract.schema, exc.issues)]
-    refuse(record, "validation", "INVALID_ARGUMENTS", str(exc), {**issues_of(exc.issues), "hints": hints})
+    issues = [ArgumentIssue(*(_plain(part) for part in (each.path, each.code, each.message))) for each in exc.issues]
+    hints: list[object] = []
+    with suppress(Exception):  # the schema of a validator of the user's own need not make sense
+        hints = [msgspec.to_builtins(hint) for hint in repair_hints(plan.tool.contract.schema, issues)]
+    message = str(InvalidArguments(issues))
+    refuse(record, "validation", "INVALID_ARGUMENTS", message, {**issues_of(issues), "hints": hints})
+
+
+def _plain(words: str) -> str:
+    return sayable(lambda: words)
 
 
 def refuse(
@@ -65,7 +75,9 @@ def refuse(
 
 
 def refuse_with(record: Record, error: ToolError) -> None:
-    """End a queued execution with *error*; its body will never be entered."""
+    """End a queued execution with *error*; its body will never be entered. One that is over already stays as it is."""
+    if record.over:
+        return
     decide(record, error)
     if record.core.feed.readers:
         record.tell(ExecutionRefused, category=error.category, code=error.code)
@@ -78,6 +90,8 @@ def decide(record: Record, error: ToolError, now: float | None = None) -> Effect
     Returns:
         What the world may have seen, as far as it is known at this moment.
     """
+    if record.stages is not None:
+        _end_early(record)
     effect = record.effect
     if error.retryable and effect != "none":
         error = msgspec.structs.replace(error, retryable=False)  # it may have taken effect, whatever else is said
@@ -102,6 +116,16 @@ def decide(record: Record, error: ToolError, now: float | None = None) -> Effect
     record.verdict, record.result = ("error", error.category, error.code), result
     _release(record, effect)
     return effect
+
+
+def _end_early(record: Record) -> None:
+    """Let the stages of a stream end it while its reader still listens: what was opened, such as a fence, is closed."""
+    try:
+        end_stages(record)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: ASYNC103  # code of a middleware's, which changes no outcome; nothing is awaited
+        return  # noqa: ASYNC104  # as said
 
 
 def _succeed(record: Record, value: object, content: tuple[Content, ...], now: float) -> Effect:
@@ -134,9 +158,17 @@ def _with_digests(record: Record, plan: Plan, result: ToolResult[object]) -> Too
         with suppress(JsonError):
             given = input_digest(record.call.arguments)
     if "output" in plan.digests and result.outcome == "success" and _value_is_kept(record, plan):
-        with suppress(JsonError):
-            came = output_digest(result.value)
+        came = _digest_of(result.value)
     return msgspec.structs.replace(result, input_digest=given, output_digest=came)
+
+
+def _digest_of(value: object) -> str | None:
+    try:
+        return output_digest(value)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: ASYNC103  # code of the value's own, or it has no JSON form; nothing is awaited
+        return None  # noqa: ASYNC104  # as said
 
 
 def _value_is_kept(record: Record, plan: Plan) -> bool:

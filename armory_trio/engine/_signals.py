@@ -11,8 +11,6 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from types import FrameType
 from typing import Final
 
-import attrs
-
 from ..definitions._plurals import counted
 from ._concurrency import Signal, Token, current_token
 
@@ -36,25 +34,26 @@ def _nothing() -> Sequence[str]:
     return ()
 
 
-@attrs.define(eq=False)
 class Caught:
     """The signals so far. Iterate to heed each of them once, in the order in which they came.
 
     Args:
         speaker: Who speaks on stderr.
         noun: What is left behind when the process exits at once, such as ``call``.
-        left: Names all of it, a line for each.
-        farewell: Written to stderr before that.
+        left: Names all of it, a line for each; whoever catches may say so later.
+
+    What is put into ``farewell`` is written to stderr before that.
     """
 
-    speaker: str
-    noun: str
-    left: Callable[[], Sequence[str]] = _nothing
-    farewell: bytes = b""
-    arrived: list[signal.Signals] = attrs.field(factory=list[signal.Signals], init=False)
-    _heeded: int = attrs.field(default=0, init=False)
-    _woken: Signal = attrs.field(factory=Signal, init=False)
-    _token: Token = attrs.field(factory=current_token, init=False)
+    def __init__(self, speaker: str, noun: str, left: Callable[[], Sequence[str]] = _nothing) -> None:
+        self.speaker = speaker
+        self.noun = noun
+        self.left = left
+        self.farewell = b""
+        self.arrived: list[signal.Signals] = []
+        self._heeded = 0
+        self._woken = Signal()
+        self._token: Token = current_token()
 
     def __aiter__(self) -> Caught:
         return self

@@ -23,7 +23,7 @@ from ._execution import Core
 from ._feed import EventReader, Subscription
 from ._handle import CALLER_CANCELLED, Execution, OpenStream, Stream
 from ._lifecycle import AbortSource
-from ._options import NO_OPTIONS, CallOptions, check_seconds, freeze_options
+from ._options import DIRECTLY, CallOptions, check_seconds, freeze_options
 from ._shutdown import (
     Mode,
     Report,
@@ -149,7 +149,8 @@ class Supervisor:
         """Begin one call and return its handle at once. The execution belongs to the supervisor, not to the caller.
 
         Started by a running tool it is no child of that one: it neither shares its deadline nor ends with it. Owner,
-        request context and the way to ask a person are those of the tool, unless options say otherwise.
+        request context and the way to ask a person are those of the tool, unless options say otherwise; a request
+        context can only be narrower than the tool's.
 
         Raises:
             AdmissionClosed: The supervisor takes no new work.
@@ -217,7 +218,7 @@ class Supervisor:
             BatchError: The batch fails fast, and a call failed.
             TypeError, ValueError: An option is wrong, or a batch with this id is still running.
         """
-        check_batch(mode, concurrency, on_error, batch_id)
+        check_batch(calls, mode, concurrency, on_error, batch_id)
         frozen = freeze_options(options)
         try:
             parent = self._door.caller()
@@ -253,9 +254,9 @@ class Supervisor:
 
     async def run_directly(self, tool: Tool[..., R], arguments: Mapping[str, object]) -> ToolResult[R]:
         """Run *tool*, which is in the toolbox, without asking whether it may. For direct calls."""
-        record = self._door.make(ToolCall(tool.name, arguments), NO_OPTIONS, None)
+        record = self._door.make(ToolCall(tool.name, arguments), DIRECTLY, None)
         record.plan = self._door.plans.find(str(tool.id))
-        await self._door.released(self._door.begin(record, directly=True))
+        await self._door.released(self._door.begin(record))
         return cast("ToolResult[R]", record.take())
 
     # -- stopping

@@ -5,15 +5,16 @@ from __future__ import annotations
 import inspect
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from threading import RLock
 from typing import Final, cast
 
 import attrs
 import msgspec
 
-from ..definitions import ToolId
+from ..definitions import ToolId, is_tool
 from ..definitions._checks import shown
+from ..definitions._functions import kind_of
 from ..errors import DefinitionError
 from ._resolution import AnyTool
 from ._toolbox import Toolbox, is_toolbox
@@ -142,13 +143,13 @@ class LiveToolbox:
 
         Everybody is told of one change before anybody is told of the next; a listener that exchanges the toolbox
         itself has its change told afterwards. One that raises is logged, and neither the change nor the other
-        listeners suffer. Others wait to exchange the toolbox meanwhile, so a listener should be quick, and never wait
+        listeners suffer; what ends the program, such as SystemExit, is raised once everybody was told. Others wait to exchange the toolbox meanwhile, so a listener should be quick, and never wait
         for another thread.
 
         Raises:
             DefinitionError: *listener* is async, or no function.
         """
-        if not callable(cast("object", listener)) or inspect.iscoroutinefunction(listener):
+        if not callable(cast("object", listener)) or kind_of(listener) == "async":
             raise DefinitionError(_SUBJECT, "listen", f"needs a function that is not async, not {shown(listener)}")
         token = object()
         with self._lock:
@@ -170,20 +171,30 @@ class LiveToolbox:
         if not self._telling:
             self._telling = True
             try:
-                while self._pending:
-                    self._tell(self._pending.popleft())
+                leaving = [exc for exc in self._tell_all() if exc is not None]
             finally:
                 self._telling = False
+            if leaving:
+                raise leaving[0]
         return change
 
-    def _tell(self, change: ToolboxChange) -> None:
-        for token, listener in tuple(self._listeners.items()):
-            if token not in self._listeners:
-                continue  # an earlier one has ended it
-            try:
-                listener(change)
-            except Exception:  # noqa: BLE001  # whatever a listener raises is its own affair; `listen` promises so
-                _log.exception("a listener of revision %d failed; the change stands", change.revision)
+    def _tell_all(self) -> Iterator[BaseException | None]:
+        """Tell everybody of what is pending; yields why the whole program is to end, of those that say so."""
+        while self._pending:
+            change = self._pending.popleft()
+            for token, listener in tuple(self._listeners.items()):
+                if token in self._listeners:  # else an earlier one has ended it
+                    yield _told(listener, change)
+
+
+def _told(listener: Listener, change: ToolboxChange) -> BaseException | None:
+    try:
+        listener(change)
+    except Exception:  # noqa: BLE001  # whatever a listener raises is its own affair; `listen` promises so
+        _log.exception("a listener of revision %d failed; the change stands", change.revision)
+    except BaseException as exc:  # noqa: ASYNC103, BLE001  # raised again once everybody knows; nothing is awaited
+        return exc  # noqa: ASYNC104  # as said
+    return None
 
 
 def _required(field: str, value: object) -> Toolbox:
@@ -214,6 +225,9 @@ def _without(toolbox: Toolbox, tools: Iterable[AnyTool | ToolId | str]) -> Toolb
 
 
 def _meant(toolbox: Toolbox, wanted: AnyTool | ToolId | str) -> AnyTool:
+    given: object = wanted
+    if not (isinstance(given, ToolId | str) or is_tool(given)):
+        raise DefinitionError(_SUBJECT, "unregister", f"needs tools, ids or names, not {shown(given)}")
     if isinstance(wanted, ToolId | str):
         text = str(wanted)
         found = [tool for tool in toolbox if tool.id.text == text]

@@ -20,18 +20,16 @@ from ..definitions import (
     parse_json,
     tool,
 )
-from ..definitions._checks import members, named, names, shown, text
+from ..definitions._checks import members, named, names, shown, text, told
 from ..errors import DefinitionError, JsonError
 from ._resolution import AnyTool
 from ._toolbox import GetTool, Toolbox
 
 _TOP: Final = ("revision", "default_timeout", "context", "tools")
-_CLASSES: Final[Mapping[str, Callable[[Mapping[str, object]], object]]] = {
-    "risk": lambda table: Risk(**table),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # each checks its own
-    "lifecycle": lambda table: Lifecycle(**table),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # the same
-    "semantics": lambda table: Semantics(**table),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # the same
-    "placement": lambda table: Process(**table),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # the same
-}
+_CLASSES: Final = cast(
+    "Mapping[str, Callable[..., object]]",
+    {"risk": Risk, "lifecycle": Lifecycle, "semantics": Semantics, "placement": Process},
+)
 """Declarations whose tables are the arguments of a class."""
 
 _CODE: Final = ("availability", "reducer", "input")
@@ -59,6 +57,8 @@ def toolbox_from_manifest(
             the field.
         DuplicateToolError: Two entries have one id.
     """
+    if not isinstance(cast("object", path), str | Path):
+        raise DefinitionError("toolbox_from_manifest", "path", f"must be text or a Path, not {shown(path)}")
     file = Path(path)
     manifest = _read(file)
     _only(str(file), "", manifest, _TOP)
@@ -68,7 +68,8 @@ def toolbox_from_manifest(
     options = {field: value for field, value in manifest.items() if field in ("revision", "default_timeout")}
     with named(str(file)):
         shared = _table(str(file), "context", manifest.get("context", {}))
-        return Toolbox(tools, context={**shared, **(context or {})}, **options)  # type: ignore[arg-type]  # it checks them
+        given = _table("toolbox_from_manifest", "context", {} if context is None else context)
+        return Toolbox(tools, context={**shared, **given}, **options)  # type: ignore[arg-type]  # it checks them
 
 
 def toolbox_to_json(toolbox: Toolbox) -> dict[str, object]:
@@ -85,6 +86,8 @@ def toolbox_from_json(document: Mapping[str, object], get_tool: GetTool) -> Tool
     subject = "toolbox"
     given = _table(subject, "document", document)
     _only(subject, "", given, ("revision", "defaultTimeout", "tools"))
+    if not callable(cast("object", get_tool)):
+        raise DefinitionError(subject, "get_tool", f"must be a function of a definition, not {shown(get_tool)}")
     entries = members(subject, "tools", given.get("tools"), "tool definitions")
     options = {"revision": given["revision"]} if "revision" in given else {}
     tools: list[AnyTool] = []
@@ -134,6 +137,8 @@ class _Entry:
                 reason = f"the function is a tool already; declare this where it is written, in {function.origin}"
                 raise DefinitionError(self.subject, next(iter(self.entry)), reason)
             return function
+        if "execute" in self.entry:
+            raise DefinitionError(self.subject, "execute", "there is no such declaration; that is the function")
         declared = {field: self.value(field, said) for field, said in self.entry.items()}
         with named(self.subject):
             if "input" not in declared:
@@ -143,11 +148,11 @@ class _Entry:
     def value(self, field: str, said: object) -> object:
         """What is declared as *field*, made of what the file can say."""
         if field in _CLASSES and isinstance(said, Mapping):
-            try:
-                with named(self.subject, f"{field}."):
-                    return _CLASSES[field](cast("Mapping[str, object]", said))
-            except TypeError as error:
-                raise DefinitionError(self.subject, field, str(error)) from error
+            table = cast("Mapping[str, object]", said)
+            make = _CLASSES[field]
+            _only(self.subject, f"{field}.", table, tuple(inspect.signature(make).parameters))
+            with named(self.subject, f"{field}."):
+                return make(**table)
         return self.found(field, said) if field in _CODE and isinstance(said, str) else said
 
     def found(self, field: str, reference: object) -> object:
@@ -163,16 +168,30 @@ class _Entry:
             raise DefinitionError(self.subject, field, f"{module} may not be imported here; allowed: {there}")
         try:
             place: object = importlib.import_module(module)
-        except Exception as error:  # an import runs code: anything may go wrong in it
-            reason = f"{module} can't be imported: {type(error).__name__}: {error}"
+        except (Exception, SystemExit) as error:  # an import runs code: anything may go wrong in it
+            reason = f"{module} can't be imported: {told(error)}"
             raise DefinitionError(self.subject, field, reason) from error
         for step in qualname.split("."):
-            if not hasattr(place, step):
-                hint = near(step, [name for name in dir(place) if not name.startswith("_")], 1)
-                meant = f"; did you mean {hint[0]!r}?" if hint else ""
-                raise DefinitionError(self.subject, field, f"there is no {step!r} in {module}{meant}")
-            place = cast("object", getattr(place, step))
+            place = self.inside(field, module, place, step)
         return place
+
+    def inside(self, field: str, module: str, place: object, step: str) -> object:
+        """What *place*, in *module*, calls *step*: no other module, whatever is allowed, and no inner works of Python's."""
+        if step.startswith("__"):
+            raise DefinitionError(self.subject, field, f"{step!r} is Python's own; name what {module} defines")
+        try:
+            found: object = getattr(place, step)
+        except AttributeError as error:
+            hint = near(step, [name for name in dir(place) if not name.startswith("_")], 1)
+            meant = f"; did you mean {hint[0]!r}?" if hint else ""
+            raise DefinitionError(self.subject, field, f"there is no {step!r} in {module}{meant}") from error
+        except Exception as error:
+            reason = f"looking {step!r} up in {module} raised {told(error)}"
+            raise DefinitionError(self.subject, field, reason) from error
+        if inspect.ismodule(found):
+            reason = f'{step!r} is a module; name it before the colon, as in "{found.__name__}:..."'
+            raise DefinitionError(self.subject, field, reason)
+        return found
 
 
 # ── reading files ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -186,6 +205,8 @@ def _read(file: Path) -> Mapping[str, object]:
         content = file.read_bytes()
     except OSError as error:
         raise DefinitionError(str(file), "file", f"can't be read: {error.strerror or error}") from error
+    except ValueError as error:  # a path that no file can have
+        raise DefinitionError(str(file), "file", f"can't be read: {error}") from error
     return _table(str(file), "file", (_toml if kind == ".toml" else _json)(str(file), content))
 
 
@@ -196,6 +217,8 @@ def _toml(subject: str, content: bytes) -> object:
         return tomllib.loads(content.decode())
     except ValueError as error:  # a TOMLDecodeError, which says the line, or bytes that are no text
         raise DefinitionError(subject, "file", f"is no TOML: {error}") from error
+    except RecursionError as error:
+        raise DefinitionError(subject, "file", "is nested too deeply") from error
 
 
 def _json(subject: str, content: bytes) -> object:
@@ -214,6 +237,6 @@ def _table(subject: str, field: str, value: object) -> Mapping[str, object]:
 def _only(subject: str, prefix: str, given: Mapping[str, object], legal: tuple[str, ...]) -> None:
     for field in given:
         if field not in legal:
-            hint = near(field, legal, 1)
+            hint = near(str(field), legal, 1)
             meant = f"; did you mean {hint[0]!r}?" if hint else f"; there are {', '.join(legal)}"
             raise DefinitionError(subject, f"{prefix}{field}", f"is unknown here{meant}")

@@ -95,9 +95,11 @@ class Toolbox:
     def __attrs_post_init__(self) -> None:
         text("toolbox", "revision", self.revision, blank=False)
         if self.default_timeout is not None:
-            seconds("toolbox", "default_timeout", self.default_timeout, zero=False)
-        if self.on_deprecated is not None and not callable(cast("object", self.on_deprecated)):
-            reason = f"must be a function of a tool and a call, not {shown(self.on_deprecated)}"
+            seconds("toolbox", "default_timeout", self.default_timeout, zero=False, optional=True)
+        tell = cast("object", self.on_deprecated)
+        if tell is not None and (not callable(tell) or kind_of(tell) == "async"):
+            reason = f"must be a function of a tool and a call, not {shown(tell)}"
+            reason = "is async, and nothing waits for it; write it with def" if callable(tell) else reason
             raise DefinitionError("toolbox", "on_deprecated", reason)
         indexed = by_id((tool.bound(self.middleware) for tool in self.tools), replace=False)
         object.__setattr__(self, "tools", tuple(indexed.values()))
@@ -282,7 +284,7 @@ async def _is_available(tool: AnyTool, context: Mapping[str, object]) -> bool:
     try:
         answer = hook(context)
         return (await answer if inspect.isawaitable(answer) else answer) is True
-    except Exception:  # noqa: BLE001  # a hook that can't tell says no; `Toolbox.available` promises so
+    except (Exception, SystemExit):  # noqa: BLE001  # a hook that can't tell says no; `Toolbox.available` promises so
         return False
 
 

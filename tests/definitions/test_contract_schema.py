@@ -132,7 +132,7 @@ def test_an_older_draft_is_read_as_what_it_says_it_is() -> None:
         ({"oneOf": [{"type": "integer"}, {"minimum": 1}]}, 2, [("a", "choice", None)]),
         ({"properties": {"b": False}}, {"b": 1}, [("a.b", "unknown", "`a.b`: is not allowed here")]),
         ({"propertyNames": {"maxLength": 1}}, {"bb": 1}, [("a.bb", "unknown", None)]),
-        ({"minProperties": 1}, {}, [("a", "constraint", "`a`: expected at least 1 members, got 0")]),
+        ({"minProperties": 1}, {}, [("a", "constraint", "`a`: expected at least 1 member, got 0")]),
         ({"anyOf": [{"$ref": "#/$defs/t"}, {"type": "array", "items": {"type": "string"}}]}, 1, [("a", "type", None)]),
         ({"anyOf": [True, False]}, 1, []),
         ({"if": {"type": "integer"}, "then": {"minimum": 5}}, 1, [("a", "constraint", None)]),

@@ -498,7 +498,7 @@ def test_classes_arrive_as_instances_and_are_written_back(
         (Settings, {"maxSize": 1, "x": 1}, "a.x", "known here: dryRun, labels, maxSize"),
         (Row, {"id": 1}, "a.size", "required and missing"),
         (Row, {"id": 1, "size": 2, "x": 3}, "a.x", "known here: id, note, size, tags"),
-        (Span, [], "a", "expected at least 1 members, got 0"),
+        (Span, [], "a", "expected at least 1 member, got 0"),
         (Span, [1, 2, "x", 4], "a", ""),
         (Page[int], {"items": ["x"]}, "a.items[0]", "expected integer, got string"),
         (Tree, {"name": "a", "children": [{"nme": "b"}]}, "a.children[0].nme", "did you mean `name`?"),

@@ -156,7 +156,7 @@ def test_what_was_sent_as_text_is_never_quoted() -> None:
         (Literal["a", 2], "b", '`a`: expected "a" or 2, got string'),
         (Literal["a"], 3, '`a`: expected "a", got 3'),
         (int | list[str] | None, {}, "`a`: expected integer, array of string or null, got object"),
-        (Annotated[list[int], Len(1)], [], "`a`: expected at least 1 members, got 0"),
+        (Annotated[list[int], Len(1)], [], "`a`: expected at least 1 member, got 0"),
         (Annotated[str, Len(0, 2)], "abc", "`a`: expected at most 2 characters, got 3"),
         (Annotated[float, msgspec.Meta(gt=0, lt=2)], 0, "`a`: expected more than 0, got 0"),
         (Annotated[float, msgspec.Meta(gt=0, lt=2)], 2.5, "`a`: expected less than 2, got 2.5"),

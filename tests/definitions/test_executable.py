@@ -198,3 +198,29 @@ async def test_bound_values_leave_middleware_where_it_is() -> None:
 
     assert (await Toolbox([bound]).execute(call("a"))).value == 1
     assert seen == ["around"]
+
+
+@requirement("definitions.with-context")
+async def test_bound_once_more_the_later_values_stand_over_the_earlier_ones() -> None:
+    twice = with_context(with_context(look, {"a": 1, "b": 1}), {"a": 2})
+
+    assert await twice("a") == 2
+    assert await twice("b") == 1
+    with pytest.raises(DefinitionError, match="with_context: tool: must be a Tool, not 3"):
+        loose_context(3, {})
+
+
+@requirement("definitions.executable.joined")
+def test_an_executor_that_is_a_tool_already_is_refused() -> None:
+    with pytest.raises(DefinitionError, match=r"tool 'look': executor: is a tool already; give its .function"):
+        loose_executable(look.definition, None, look)
+
+
+@requirement("definitions.executable.agrees")
+def test_definitions_that_say_1_and_true_are_two() -> None:
+    one, true = (ToolDefinition(ToolId("a"), metadata={"n": value}) for value in (1, True))
+
+    assert one != true
+    assert one.digest != true.digest
+    assert one == ToolDefinition(ToolId("a"), metadata={"n": 1.0})
+    assert one != "a"

@@ -218,3 +218,27 @@ def test_a_schema_that_branches_without_end_is_given_up() -> None:
 
     assert {hint.example for hint in hints} == {""}
     assert len(hints) == 20
+
+
+@requirement("contracts.hints")
+def test_definitions_that_nobody_refers_to_are_not_compiled_for_an_example() -> None:
+    many = {
+        f"d{n}": {"type": "object", "properties": {f"p{m}": {"pattern": "^a+$"} for m in range(20)}} for n in range(400)
+    }
+    schema = {
+        "type": "object",
+        "properties": {"n": {"$ref": "#/$defs/n"}},
+        "$defs": {**many, "n": {"minimum": 3, "type": "integer"}},
+    }
+    everything = {**schema, "properties": {"n": {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in many]}}}
+    missing = [ArgumentIssue("n", "missing", "")]
+
+    assert repair_hints(schema, missing)[0].example == "3"
+    assert repair_hints(everything, missing)[0].example == ""
+
+
+@requirement("contracts.hints")
+def test_a_bound_that_no_float_can_hold_is_no_obstacle() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 10**400, "multipleOf": 0.1}}}
+
+    assert repair_hints(schema, [ArgumentIssue("n", "missing", "")])[0].path == "n"

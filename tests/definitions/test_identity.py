@@ -63,6 +63,13 @@ def test_what_is_no_text_is_no_id() -> None:
         ToolId.parse(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # the point of the test
 
 
+@requirement("definitions.identity.text")
+@pytest.mark.parametrize("text", ["team:%ff", "%c3:search", "team:search@%e2%82"])
+def test_an_id_that_encodes_no_text_is_refused_instead_of_being_changed(text: str) -> None:
+    with pytest.raises(DefinitionError, match=r"tool: id: .* is percent-encoded, but not UTF-8"):
+        ToolId.parse(text)
+
+
 def test_an_id_without_a_name_is_refused() -> None:
     with pytest.raises(DefinitionError, match="name: is blank"):
         ToolId.parse("team:@1.0.0")

@@ -165,7 +165,7 @@ async def test_a_function_of_every_kind_can_be_loaded_by_a_plain_loader(
     ("answer", "words"),
     [
         (None, "its loader answered None, not a function of kind 'async'"),
-        (in_a_thread, "its loader answered of kind 'def', not a function of kind 'async'"),
+        (in_a_thread, "its loader answered a function of kind 'def', not a function of kind 'async'"),
     ],
 )
 async def test_what_is_no_function_of_its_kind_is_a_failed_load(
@@ -210,3 +210,26 @@ def test_a_lazy_tool_says_its_name_and_its_input() -> None:
         lazy(3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # the point of the test
     with pytest.raises(DefinitionError, match="lazy: kind: 'asink' is not one of"):
         lazy(loader, kind="asink")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # the point of the test
+
+
+@requirement("definitions.lazy.fits", "definitions.lazy.retry")
+async def test_a_module_that_exits_when_it_is_imported_is_a_failed_load() -> None:
+    def leave() -> object:
+        raise SystemExit(3)
+
+    result = await made(leave).call(n=1)
+    assert result.error is not None
+    assert "tool 'late' could not be loaded: SystemExit: 3" in result.error.message
+    assert result.effect == "none"
+
+
+@requirement("definitions.lazy.fits")
+async def test_a_loader_that_answers_a_tool_is_told_to_answer_its_function() -> None:
+    async def body(n: int) -> int:
+        return n
+
+    listed = define_tool(name="listed", execute=body)
+    result = await made(lambda: listed).call(n=1)
+    assert result.error is not None
+    assert "is a tool already; answer its .function" in result.error.message
+    assert result.effect == "none"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
@@ -284,3 +285,44 @@ def test_a_root_is_closed_whatever_it_says_of_its_type(schema: dict[str, object]
     assert contract.validate({"n": 1}) == {"n": 1}
     with pytest.raises(InvalidArguments, match="`m` is not a known argument"):
         contract.validate({"m": 1})
+
+
+@requirement("contracts.pair", "contracts.parser")
+@pytest.mark.parametrize("word", ["validate", "parse"])
+async def test_a_wrapper_round_an_async_function_may_have_its_answer_at_hand(word: str) -> None:
+    @functools.wraps(decide_later)
+    def remembered(_arguments: Mapping[str, object]) -> object:
+        return True
+
+    async def run(_given: object) -> str:
+        return "ran"
+
+    assert await over({"schema": SCHEMA, word: remembered}, run)(n=1) == "ran"
+
+
+@requirement("contracts.pair")
+@pytest.mark.parametrize("path", ['["\\x"]', f"a[{'9' * 5000}]", '["\n"]'])
+async def test_a_path_that_nobody_can_read_does_no_harm(path: str) -> None:
+    def refuse(_arguments: Mapping[str, object]) -> object:
+        return {"valid": False, "issues": [{"path": path, "code": "odd", "message": "half \ud800"}]}
+
+    result = await over({"schema": SCHEMA, "validate": refuse}).call(n=1)
+    assert result.error is not None
+    assert (result.error.category, result.error.message) == ("validation", "half \\ud800")
+
+
+@requirement("definitions.tool.wrong-declaration")
+@pytest.mark.parametrize("fields", [{"n": "int"}, {"n": None}, {"n": int, "m": "int"}])
+def test_what_is_neither_a_schema_nor_names_with_types_is_refused(fields: object) -> None:
+    with pytest.raises(
+        DefinitionError, match=r"tool 'use': input\['[nm]'\]: .* is no type, and the whole is no JSON Schema"
+    ):
+        over(fields)
+
+
+@requirement("definitions.tool.wrong-declaration")
+def test_odd_keys_of_an_input_are_named() -> None:
+    with pytest.raises(DefinitionError, match="input key 1: must be text, not 1"):
+        over({1: int})
+    with pytest.raises(DefinitionError, match="tool 'use': 1: there is no such declaration; there are schema"):
+        over({"schema": SCHEMA, "validate": decide_later, 1: 2})

@@ -249,8 +249,10 @@ def test_a_partial_that_was_given_a_name_keeps_it() -> None:
     assert tool(quick).name == "kind"
 
 
+@requirement("definitions.tool.function")
 def test_the_tool_says_where_it_was_written_and_looks_like_its_function() -> None:
     made = tool(double)
+    assert made.function is double
     assert made.origin == f"{__name__}:double"
     assert tool(functools.partial(double)).origin == f"{__name__}:double"
     assert tool(Doubler()).origin == f"{__name__}:Doubler"
@@ -341,6 +343,19 @@ def test_an_annotation_that_can_not_be_resolved_is_refused_by_name() -> None:
 # ── Declarations ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@requirement("definitions.tool.declarations")
+def test_a_tool_that_declares_nothing_is_bounded_by_nothing() -> None:
+    made = tool(double)
+
+    assert made.options == ToolOptions(placement="task")
+    assert (made.options.timeout, made.options.idle_timeout, made.options.concurrency) == (None, None, None)
+    assert (made.options.grace, made.options.groups, made.options.reads, made.options.writes) == (0, (), (), ())
+    assert (made.options.availability, made.options.digests) == (None, frozenset[object]())
+    assert (made.definition.tags, made.definition.examples, made.definition.metadata) == ((), (), {})
+    assert (made.definition.risk, made.definition.effect, made.definition.requires_approval) == (None, None, False)
+
+
+@requirement("definitions.tool.declarations")
 def test_every_declaration_arrives() -> None:
     def ready(context: Mapping[str, object]) -> bool:
         return bool(context)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, NotRequired, cast
 
 import msgspec
 import pytest
@@ -409,6 +409,19 @@ async def test_a_mapping_of_names_to_types_is_an_input() -> None:
     assert result.error.code == "INVALID_ARGUMENTS"
 
 
+@requirement("definitions.input-fields")
+async def test_a_field_that_is_not_required_may_be_left_out() -> None:
+    async def greet(given: dict[str, str]) -> str:
+        return " ".join(given.values())
+
+    fields = {"name": str, "title": NotRequired[Annotated[str, "How to call somebody."]]}
+    made = define_tool(name="greet", input=fields, execute=greet)
+
+    assert made.definition.input_schema["required"] == ("name",)
+    assert await made(name="Ada") == "Ada"
+    assert await made(name="Ada", title="Lady") == "Ada Lady"
+
+
 @requirement("definitions.import")
 def test_an_import_loads_no_reader() -> None:
     program = "import json, sys, armory_trio; print(json.dumps(sorted(sys.modules)))"
@@ -419,3 +432,22 @@ def test_an_import_loads_no_reader() -> None:
     readers = {"_careful_json", "_docstring", "_reading", "contracts._json_schema", "contracts._signature"}
     assert "_building" in loaded
     assert not loaded & {*readers, "contracts._typed", "contracts._pydantic", "contracts._hints"}
+
+
+@requirement("definitions.digests.declared")
+def test_a_set_with_another_word_is_refused_too() -> None:
+    async def nothing() -> None: ...
+
+    with pytest.raises(DefinitionError, match="digests: must be True, False or a mapping such as"):
+        loose_tool(nothing, digests=frozenset({"inptu"}))
+
+
+@requirement("definitions.digests")
+def test_a_value_whose_own_code_raises_has_no_digest() -> None:
+    class Broken:
+        @property
+        def __pydantic_serializer__(self) -> object:
+            raise RuntimeError("broken")
+
+    with pytest.raises(JsonError, match="reading the Broken raised RuntimeError: broken"):
+        output_digest(Broken())

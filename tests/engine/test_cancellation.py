@@ -525,11 +525,11 @@ async def going_on_from_a_middleware(probe: Probe) -> None:
         execution = supervisor.start(CHANGE)
         with trio.CancelScope(shield=True):
             snapshot, result = await execution.settled(), await execution.result()
-        assert (snapshot.abort, snapshot.ended_at is None) == (None, False)
-        assert result.outcome == "success"
-        assert result.value == "stopped" or (result.effect, result.attempts) == ("completed", 1)
-        assert result.attempts or result.effect == "none"
-        assert result.effect == snapshot.effect
+            assert (snapshot.abort, snapshot.ended_at is None) == (None, False)
+            assert result.outcome == "success"
+            assert result.value == "stopped" or (result.effect, result.attempts) == ("completed", 1)
+            assert result.attempts or result.effect == "none"
+            assert result.effect == snapshot.effect
         await assert_unharmed(supervisor)
 
 

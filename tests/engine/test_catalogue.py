@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import AsyncIterator, Mapping
 
 import attrs
 import msgspec
@@ -19,18 +20,24 @@ from armory_trio import (
     LoopDetection,
     LoopWarned,
     NameResolved,
+    RequestContext,
     Resolution,
+    Supervisor,
     Tool,
     Toolbox,
     ToolboxChanged,
     ToolCall,
     ToolContext,
+    current_supervisor,
     define_tool,
+    input_digest,
     open_supervisor,
     tool,
 )
 
+from ..definitions._loosely import loose_define, loose_tool
 from ..requirements import requirement
+from .cancelling import assert_nothing_is_held
 
 
 @tool(effect="read-only")
@@ -390,3 +397,171 @@ async def test_a_refusal_says_how_the_arguments_could_be_mended() -> None:
     assert result.error.details is not None
     hints = _list(result.error.details, "hints")
     assert any("path" in str(hint) and "paht" in str(hint) for hint in hints)
+
+
+# -- what hooks may do
+
+
+@requirement("engine.live-toolbox")
+async def test_what_a_thread_exchanged_before_does_not_come_back() -> None:
+    live = LiveToolbox(Toolbox())
+    async with open_supervisor(live) as supervisor, supervisor.events(ToolboxChanged) as events:
+        thread = threading.Thread(target=live.swap, args=(Toolbox([first]),))
+        thread.start()
+        thread.join()  # trio's thread has had no chance to hear of it
+        live.swap(Toolbox([second]))
+
+        assert supervisor.toolbox is live.toolbox
+        await trio.testing.wait_all_tasks_blocked()
+        assert supervisor.toolbox is live.toolbox
+        told = [await anext(events) for _ in range(2)]
+        assert [event.revision for event in told if isinstance(event, ToolboxChanged)] == [2, 3]
+
+
+@requirement("engine.awaited-validators")
+@pytest.mark.parametrize("error", [ValueError("v"), SystemExit(2), BaseExceptionGroup("g", [GeneratorExit()])])
+async def test_a_validator_that_raises_at_once_fails_its_call_like_one_that_waits(error: BaseException) -> None:
+    def refuse(_arguments: Mapping[str, object]) -> object:
+        raise error
+
+    odd = define_tool(name="odd", input={"schema": {"type": "object"}, "validate": refuse}, execute=_answer)
+    async with open_supervisor(Toolbox([odd])) as supervisor:
+        result = await supervisor.execute(ToolCall("odd"))
+
+    assert result.error is not None
+    assert (result.error.code, result.effect, result.attempts) == ("INTERNAL_ERROR", "none", 0)
+    assert result.error.message.startswith("validating its arguments failed: ")
+
+
+@requirement("engine.awaited-validators")
+async def test_a_direct_call_asks_nobody_after_an_awaited_validator_either() -> None:
+    async def accept(_arguments: Mapping[str, object]) -> bool:
+        return True
+
+    async def run(_arguments: object) -> str:
+        return "ran"
+
+    pair = {"schema": {"type": "object"}, "validate": accept}
+    guarded = define_tool(name="guarded", input=pair, execute=run, requires_approval=True)
+    assert await guarded() == "ran"
+
+
+@requirement("engine.awaited-validators")
+@pytest.mark.parametrize("where", ["validate", "availability", "on_deprecated", "reads"])
+async def test_a_hook_that_aborts_its_own_call_leaves_nothing_behind(where: str) -> None:
+    def stop(*_given: object) -> object:
+        for supervisor in opened:
+            supervisor.abort("enough", tool_name="hooked")
+        return ["a"] if where == "reads" else True
+
+    def fine(*_given: object) -> bool:
+        return True
+
+    opened: list[Supervisor] = []
+    hooks = {each: stop if each == where else fine for each in ("validate", "availability", "reads")}
+    hooked = loose_define(
+        name="hooked",
+        input={"schema": {"type": "object"}, "validate": hooks["validate"]},
+        execute=_answer,
+        lifecycle=Lifecycle(deprecated=True),
+        concurrency=1,
+        availability=hooks["availability"],
+        reads=hooks["reads"] if where == "reads" else (),
+    )
+    toolbox = Toolbox([hooked], on_deprecated=stop if where == "on_deprecated" else None)
+    async with open_supervisor(toolbox) as supervisor:
+        opened.append(supervisor)
+        result = await supervisor.execute(ToolCall("hooked"))
+        opened.clear()
+        assert result.error is not None
+        assert (result.error.code, result.error.message) == ("NOT_STARTED", "enough")
+        with trio.fail_after(5):
+            again = await supervisor.execute(ToolCall("hooked"))
+        assert again.attempts == 1
+        assert_nothing_is_held(supervisor)
+
+
+@requirement("engine.loops")
+async def test_the_number_of_an_execution_is_no_progress() -> None:
+    @tool
+    async def fail() -> None:
+        raise RuntimeError("always the same")
+
+    loops = LoopDetection(warn_at=None, block_at=3)
+    async with open_supervisor(Toolbox([fail]), loops=loops, error_detail="declared") as supervisor:
+        results = [await supervisor.execute(ToolCall("fail")) for _ in range(3)]
+
+    assert [result.error.code for result in results if result.error] == ["INTERNAL_ERROR"] * 2 + ["LOOP_BLOCKED"]
+
+
+@requirement("engine.digests")
+async def test_the_digest_covers_what_was_sent_whoever_changes_it_later(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    @tool(digests=True)
+    async def wait(numbers: list[int]) -> int:
+        await trio.sleep(1)
+        return len(numbers)
+
+    sent = [1]
+    async with open_supervisor(Toolbox([wait])) as supervisor:
+        execution = supervisor.start(ToolCall("wait", {"numbers": sent}))
+        await trio.testing.wait_all_tasks_blocked()
+        sent.append(2)
+        result = await execution.result()
+
+    assert result.input_digest == input_digest({"numbers": [1]})
+
+
+@requirement("definitions.tool.wrong-declaration")
+@pytest.mark.parametrize("field", ["reads", "writes", "reducer"])
+def test_a_function_that_nobody_waits_for_must_not_be_async(field: str) -> None:
+    async def later(_given: object) -> list[str]:
+        return []
+
+    async def chunks() -> AsyncIterator[int]:
+        yield 1
+
+    with pytest.raises(DefinitionError, match=f"tool 'chunks': {field}: is async, and nothing waits for it"):
+        loose_tool(chunks, **{field: later})
+
+
+# -- on whose behalf
+
+
+@requirement("engine.never-more-authority")
+@pytest.mark.parametrize("way", ["execute", "start"])
+async def test_a_running_tool_cannot_call_on_behalf_of_somebody_else(way: str) -> None:
+    seen: list[RequestContext | None] = []
+
+    async def whoami(ctx: ToolContext) -> None:
+        seen.append(ctx.request_context)
+
+    async def relay(tenant: str, capabilities: list[str]) -> str:
+        supervisor = current_supervisor()
+        assert supervisor is not None
+        asked = RequestContext(tenant=tenant, capabilities=frozenset(capabilities))
+        if way == "start":
+            await supervisor.start(ToolCall("whoami"), request_context=asked).result()
+        else:
+            await supervisor.execute(ToolCall("whoami"), request_context=asked)
+        return "done"
+
+    tools = [
+        define_tool(name=name, description="d", execute=body) for name, body in (("whoami", whoami), ("relay", relay))
+    ]
+    mine = RequestContext(principal="ada", tenant="acme", capabilities=frozenset(("read", "pay")))
+    async with open_supervisor(Toolbox(tools)) as supervisor:
+        narrower = await supervisor.execute(
+            ToolCall("relay", {"tenant": "acme", "capabilities": ["read", "fly"]}), request_context=mine
+        )
+        wider = await supervisor.execute(
+            ToolCall("relay", {"tenant": "evil", "capabilities": []}), request_context=mine
+        )
+
+    assert narrower.value == "done"
+    [context] = seen
+    assert context is not None
+    assert (context.principal, context.tenant, context.capabilities) == ("ada", "acme", frozenset(("read",)))
+    assert wider.error is not None
+    assert "tenant" in wider.error.message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from typing import Final, cast
+from typing import Final, NoReturn, cast
 
 import pytest
 import trio
@@ -660,6 +660,101 @@ async def test_a_stage_that_raises_stops_a_stream_from_a_process(at_end: bool) -
     assert fine.outcome == ("error" if at_end else "success")
 
 
+class Framed:
+    """Opens a frame, and says how it was closed."""
+
+    def __init__(self, log: list[str], *, breaks: bool = False) -> None:
+        self.log = log
+        self.breaks = breaks
+
+    def feed(self, chunk: object) -> list[object]:
+        return [chunk]
+
+    def end(self) -> list[object]:
+        self.log.append("breaks" if self.breaks else "ends")
+        if self.breaks:
+            raise ValueError("cannot end")
+        return ["the end"]
+
+
+@requirement("middleware.stages")
+async def test_a_stage_that_cannot_end_keeps_no_other_one_from_ending() -> None:
+    log: list[str] = []
+    middleware = through(lambda: Framed(log, breaks=True), lambda: Framed(log))
+    async with open_supervisor(around(middleware, tools=BOTH)) as supervisor:
+        result = await supervisor.execute(ToolCall("letters", {"upto": 2}))
+
+    assert result.error is not None and result.error.message == "ValueError: cannot end"
+    assert (result.chunks, log) == (("a", "b", "the end"), ["breaks", "ends"])
+
+
+@tool(effect="read-only")
+async def letters_slowly() -> AsyncIterator[str]:
+    """Say the alphabet."""
+    for letter in "abcdefghij":
+        yield letter
+        await trio.sleep(1)
+
+
+@requirement("middleware.stages")
+@pytest.mark.parametrize("breaks", [False, True])
+async def test_stages_are_ended_once_before_a_stopped_stream_is_decided(
+    breaks: bool, autojump_clock: trio.testing.MockClock
+) -> None:
+    log: list[str] = []
+    middleware = through(lambda: Framed(log, breaks=breaks), lambda: Framed(log))
+    async with (
+        open_supervisor(around(middleware, tools=(letters_slowly,))) as supervisor,
+        supervisor.stream(ToolCall("letters_slowly"), timeout=1.5) as stream,
+    ):
+        read = [chunk async for chunk in stream]
+
+    assert stream.result.error is not None and stream.result.error.code == "TIMEOUT"
+    assert read == ["a", "b", *(["the end"] if breaks else ["the end"] * 2)]
+    assert log == (["breaks", "ends"] if breaks else ["ends", "ends"])
+
+
+@requirement("middleware.stages")
+async def test_nothing_is_kept_of_a_stream_that_is_not_collected() -> None:
+    alive = 0
+
+    class Piece(list[object]):
+        def __init__(self) -> None:
+            nonlocal alive
+            alive += 1
+
+        def __del__(self) -> None:
+            nonlocal alive
+            alive -= 1
+
+    @tool(effect="read-only")
+    async def pieces() -> AsyncIterator[Piece]:
+        while True:
+            yield Piece()
+
+    async def count(call: MiddlewareCall, ctx: ToolContext, call_next: CallNext) -> object:
+        return cast("Chunks", await call_next()).through(Pass, value=lambda value: value)
+
+    async with (
+        open_supervisor(around(count, tools=(pieces,))) as supervisor,
+        supervisor.stream(ToolCall("pieces"), collect=False) as stream,
+    ):
+        for _ in range(1_000):
+            await anext(stream)
+
+        assert alive < 200
+
+
+class Pass:
+    """Lets everything go on."""
+
+    def feed(self, chunk: object) -> list[object]:
+        return [chunk]
+
+    def end(self) -> list[object]:
+        return []
+
+
 @requirement("middleware.stream-around")
 async def test_what_stands_around_a_stream_is_there_until_it_ends(autojump_clock: trio.testing.MockClock) -> None:
     log: list[str] = []
@@ -794,6 +889,58 @@ async def test_going_on_again_is_another_attempt_of_the_same_execution() -> None
     assert (result.value, result.attempts, result.effect) == ("there", 3, "none")
     assert [event.attempt for event in told if isinstance(event, ExecutionStarted)] == [1, 2, 3]
     assert log == [(1, True), (2, True)]
+
+
+@requirement("middleware.attempts", "middleware.call")
+async def test_each_attempt_gets_the_arguments_as_they_were_validated() -> None:
+    got: list[list[int]] = []
+
+    @tool(effect="read-only")
+    async def consume(items: list[int]) -> list[int]:
+        got.append(list(items))
+        while items:
+            items.pop()
+        raise ConnectionError
+
+    shown: list[object] = []
+
+    async def look(call: MiddlewareCall, ctx: ToolContext, call_next: CallNext) -> object:
+        try:
+            return await call_next()
+        finally:
+            shown.append(call.arguments["items"])
+
+    async with open_supervisor(around(look, trying(3, []), tools=(consume,))) as supervisor:
+        await supervisor.execute(ToolCall("consume", {"items": [1, 2]}))
+
+    assert got == [[1, 2]] * 3
+    assert shown == [(1, 2)]
+
+
+class Alone:
+    """Can be told from all others, and not be copied."""
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        raise SystemExit("there is one")
+
+
+@requirement("middleware.attempts")
+async def test_arguments_that_cannot_be_copied_are_shared_by_all_attempts() -> None:
+    got: list[object] = []
+
+    async def consume(item: object) -> None:
+        got.append(item)
+        raise ConnectionError
+
+    def parse(given: object) -> Alone:
+        return Alone()
+
+    pair: dict[str, object] = {"schema": {"type": "object", "additionalProperties": False}, "parse": parse}
+    made = define_tool(name="consume", input=pair, execute=consume, effect="read-only")
+    async with open_supervisor(around(trying(2, []), tools=(made,))) as supervisor:
+        result = await supervisor.execute(ToolCall("consume"))
+
+    assert (result.attempts, got[0] is got[1]) == (2, True)
 
 
 @requirement("middleware.attempts")

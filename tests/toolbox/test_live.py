@@ -312,3 +312,30 @@ def test_no_change_of_several_threads_is_lost_and_all_are_told_in_order() -> Non
     assert len(live.toolbox) == 100
     assert told == list(range(2, 102))
     assert live.revision == 101
+
+
+@requirement("toolbox.live.listeners")
+def test_what_ends_the_program_leaves_once_everybody_was_told() -> None:
+    live = LiveToolbox(Toolbox())
+    told: list[int] = []
+
+    def leave(_change: ToolboxChange) -> None:
+        raise SystemExit(3)
+
+    live.listen(leave)
+    live.listen(lambda change: told.append(change.revision))
+    with pytest.raises(SystemExit):
+        live.swap(Toolbox([A]))
+    assert (told, live.revision) == ([2], 2)
+
+
+@requirement("toolbox.live.listeners", "toolbox.live.unregister")
+def test_an_object_that_is_async_and_what_is_no_tool_are_refused() -> None:
+    class Later:
+        async def __call__(self, change: ToolboxChange) -> None: ...
+
+    live = LiveToolbox(Toolbox([A]))
+    with pytest.raises(DefinitionError, match="listen: needs a function that is not async"):
+        live.listen(Later())
+    with pytest.raises(DefinitionError, match="unregister: needs tools, ids or names, not 5"):
+        live.unregister(cast("str", 5))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast
@@ -211,7 +212,7 @@ def test_only_modules_that_are_allowed_are_imported(tmp_path: Path) -> None:
         ),
         ({"timeout": 0}, r"tools\[0\] \(.*add\): timeout: must be"),
         ({"effect": "destructive"}, r"effect\.targets: a destructive effect must state its targets"),
-        ({"risk": {"dangerus": True}}, "risk: .*dangerus"),
+        ({"risk": {"dangerus": True}}, r"risk\.dangerus: is unknown here; did you mean 'dangerous'"),
         ({"risk": {"dangerous": 3}}, r"risk\.dangerous: must be True or False"),
         ({"semantics": {"concurrency": "both"}}, r"semantics\.concurrency: 'both' is not one of"),
         ({"input": f"{HOME}:Nothing"}, "input: there is no 'Nothing'"),
@@ -363,3 +364,59 @@ def test_who_is_told_of_deprecated_tools_stays_with_the_receiver() -> None:
     assert combine_toolboxes(second, first).on_deprecated is None
     with pytest.raises(DefinitionError, match="toolbox: on_deprecated: must be a function of a tool and a call, not 3"):
         Toolbox(on_deprecated=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # the point of the test
+
+
+@requirement("toolbox.manifest.allow")
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        ("tests.toolbox.test_manifest:json.loads", r"'json' is a module; name it before the colon, as in \"json:"),
+        (f"{HOME}:add.__globals__.get", "'__globals__' is Python's own"),
+    ],
+)
+def test_what_is_allowed_leads_nowhere_else(tmp_path: Path, function: str, words: str) -> None:
+    path = written(tmp_path, {"tools": [{"function": function, "name": "x"}]}, "tools.json")
+    with pytest.raises(DefinitionError, match=words):
+        toolbox_from_manifest(path, allow=["tests.toolbox"])
+
+
+@requirement("toolbox.manifest.refused")
+def test_a_module_that_exits_or_looks_up_badly_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "exits_at_once.py").write_text("raise SystemExit(3)")
+    (tmp_path / "looks_badly.py").write_text("def __getattr__(name):\n    raise RuntimeError(name)")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    for function, words in (
+        ("exits_at_once:f", "exits_at_once can't be imported: SystemExit: 3"),
+        ("looks_badly:f", "looking 'f' up in looks_badly raised RuntimeError: f"),
+    ):
+        path = written(tmp_path, {"tools": [{"function": function}]}, "tools.json")
+        with pytest.raises(DefinitionError, match=words):
+            toolbox_from_manifest(path)
+
+
+@requirement("toolbox.manifest.refused")
+def test_what_else_is_wrong_is_named(tmp_path: Path) -> None:
+    deep = tmp_path / "deep.toml"
+    deep.write_text(f"tools = {'[' * 5000}{']' * 5000}")
+    with pytest.raises(DefinitionError, match=r"deep\.toml: file: is nested too deeply"):
+        toolbox_from_manifest(deep)
+    with pytest.raises(DefinitionError, match="toolbox_from_manifest: path: must be text or a Path, not 5"):
+        toolbox_from_manifest(cast("str", 5))
+    whole = written(tmp_path, {"tools": [{"function": f"{HOME}:add"}]}, "tools.json")
+    with pytest.raises(DefinitionError, match="context: must be a table of names and values, not 5"):
+        toolbox_from_manifest(whole, context=cast("Mapping[str, object]", 5))
+    both = written(
+        tmp_path, {"tools": [{"function": f"{HOME}:add", "input": {"type": "object"}, "execute": "x"}]}, "tools.json"
+    )
+    with pytest.raises(DefinitionError, match="execute: there is no such declaration; that is the function"):
+        toolbox_from_manifest(both)
+    with pytest.raises(DefinitionError, match="get_tool: must be a function of a definition, not 5"):
+        Toolbox.from_json(Toolbox().to_json(), get_tool=cast("GetTool", 5))
+
+
+@requirement("toolbox.on-deprecated")
+def test_nobody_waits_for_who_is_told_of_deprecated_tools() -> None:
+    async def later(_tool: object, _call: ToolCall) -> None: ...
+
+    with pytest.raises(DefinitionError, match="toolbox: on_deprecated: is async, and nothing waits for it"):
+        Toolbox(on_deprecated=later)

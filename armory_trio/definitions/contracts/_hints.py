@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
@@ -22,6 +23,8 @@ _DEEPEST: Final = 6
 """Levels of a value that an example goes down to."""
 _PATIENCE: Final = 500
 """Schemas that are looked at for one example."""
+_WORK: Final = 5_000
+"""Words and members of the schemas that are compiled to check the examples of one refusal: it holds up everybody else."""
 _MEMBERS: Final = 12
 """Members that an example of an array may have."""
 _MOST: Final = 20
@@ -63,15 +66,23 @@ class RepairHint(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def repair_hints(schema: Mapping[str, object], issues: Sequence[ArgumentIssue]) -> tuple[RepairHint, ...]:
     """See `contracts.repair_hints`."""
-    return tuple(_hint(schema, issue) for issue in issues[:_MOST])
+    work = _Work()
+    return tuple(_hint(schema, issue, work) for issue in issues[:_MOST])
 
 
-def _hint(root: Schema, issue: ArgumentIssue) -> RepairHint:
+class _Work:
+    """How much may still be compiled for the hints of one refusal."""
+
+    def __init__(self) -> None:
+        self.left = _WORK
+
+
+def _hint(root: Schema, issue: ArgumentIssue, work: _Work) -> RepairHint:
     steps = path_steps(issue.path)
     if issue.code == "unknown" and steps and isinstance(steps[-1], str):
         return _renamed(root, issue.path, steps[:-1], steps[-1])
     found = at(root, steps) if steps is not None else []
-    expected, example = _expected(root, found), _example_text(root, found)
+    expected, example = _expected(root, found), _example_text(root, found, work)
     place = f"`{issue.path}`" if issue.path else "the arguments as a whole"
     such = f", such as {example}" if example else ""
     if issue.code == "missing":
@@ -125,9 +136,9 @@ _SAID: Final[Mapping[str, str]] = {
 # ── legal examples ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _example_text(root: Schema, schemas: Sequence[Schema]) -> str:
+def _example_text(root: Schema, schemas: Sequence[Schema], work: _Work) -> str:
     for schema in schemas[:1]:
-        validator = _validator(root, schema)
+        validator = _validator(root, schema, work)
         for value in _Examples(root).of(schema, 0) if validator is not None else ():
             text = canonical_text(thaw_json(value), mode="exact")
             if len(text) <= _LONGEST and _fits(validator, value):
@@ -135,13 +146,45 @@ def _example_text(root: Schema, schemas: Sequence[Schema]) -> str:
     return ""
 
 
-def _validator(root: Schema, schema: Schema) -> Validator | None:
-    document = {key: value for key, value in root.items() if key in ("$defs", "definitions", "$schema")}
-    plain = cast("dict[str, object]", thaw_json({**document, **schema}))
+def _validator(root: Schema, schema: Schema, work: _Work) -> Validator | None:
+    needed = _needed(root, schema, work)
+    if needed is None:
+        return None
+    plain = cast("dict[str, object]", thaw_json({**needed, **schema}))
     try:
         return compile_schema(plain, "example", formats=True)
     except DefinitionError:  # it refers to a place that is only there in the whole
         return None
+
+
+def _needed(root: Schema, schema: Schema, work: _Work) -> dict[str, object] | None:
+    """What of the document *root* has to stand beside *schema*: the definitions that it refers to, directly or not.
+
+    None when that is too much, or it refers to another place.
+    """
+    found: dict[str, dict[str, object]] = {word: {} for word in _DEFINITIONS}
+    waiting: list[object] = [schema]
+    while waiting:
+        value = waiting.pop()
+        work.left -= 1
+        if work.left < 0:
+            return None
+        if isinstance(value, Mapping):
+            waiting.extend(cast("Schema", value).values())
+        elif isinstance(value, list | tuple):
+            waiting.extend(cast("Sequence[object]", value))
+        elif isinstance(value, str) and value.startswith("#/"):
+            word, _, name = value[2:].partition("/")
+            name = name.partition("/")[0]
+            inner = _mapping(root.get(word) if word in _DEFINITIONS else None)
+            if name in inner and name not in found[word]:
+                found[word][name] = inner[name]
+                waiting.append(inner[name])
+    document = {word: members for word, members in found.items() if members}
+    return {**document, "$schema": root["$schema"]} if "$schema" in root else {**document}
+
+
+_DEFINITIONS: Final = ("$defs", "definitions")
 
 
 def _fits(validator: Validator | None, value: object) -> bool:
@@ -232,7 +275,8 @@ def _of_number(schema: Schema) -> Iterator[object]:
         if isinstance(limit, int | float):
             yield limit + away
             if isinstance(step, int | float) and step:
-                yield (limit // step + 1) * step
+                with suppress(OverflowError):  # whole numbers have no end, others do
+                    yield (limit // step + 1) * step
     yield 1
     yield 0
     yield step

@@ -12,6 +12,7 @@ from ...errors import JsonError
 from .._arguments import ArgumentIssue, path_text
 from .._canonical import canonical_text
 from .._checks import near
+from .._plurals import counted
 from ._fitting import Schema, at, json_type, target
 
 if TYPE_CHECKING:
@@ -156,7 +157,8 @@ def described(root: Schema, schema: object) -> str:
     choices, types = known.get("enum"), known.get("type", "value")
     if isinstance(choices, list | tuple):
         return _alternatives(cast("Sequence[object]", choices))
-    word = _or(cast("Sequence[str]", types)) if isinstance(types, list | tuple) else str(types)
+    words = [str(each) for each in cast("Sequence[object]", types)] if isinstance(types, list | tuple) else [str(types)]
+    word = _or(words)
     if word == "array" and isinstance(known.get("items"), Mapping):
         return f"array of {described(root, known['items'])}"
     return f"{word} ({known['format']})" if "format" in known else word
@@ -193,10 +195,12 @@ def _limit(word: str, limit: object, value: object) -> str:
             return f"expected a multiple of {_brief(limit)}, got {_brief(value)}"
         case "minLength" | "maxLength":
             side = "at least" if word == "minLength" else "at most"
-            return f"expected {side} {limit} characters, got {len(str(value))}"
+            return f"expected {side} {counted(cast('float', limit), 'character')}, got {len(str(value))}"
         case "minItems" | "maxItems" | "minProperties" | "maxProperties":
             side = "at least" if word.startswith("min") else "at most"
-            return f"expected {side} {limit} members, got {len(cast('Sequence[object]', value))}"
+            return (
+                f"expected {side} {counted(cast('float', limit), 'member')}, got {len(cast('Sequence[object]', value))}"
+            )
         case "uniqueItems":
             return "expected members that differ, but some are equal"
         case "pattern":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar, Final, TypeGuard, cast
 
 import msgspec
@@ -16,7 +16,7 @@ from .._checks import shown
 from .._functions import kind_of
 from .._options import refuse_unknown
 from ._calling import single_caller
-from ._issues import not_an_object, not_json
+from ._issues import MOST, not_an_object, not_json
 from ._json_schema import copied_schema
 from ._writing import UNWRITABLE, members, written
 
@@ -192,6 +192,11 @@ async def admitted(contract: InputContract, arguments: Mapping[str, object]) -> 
         return Admitted(arguments, contract, refusal)
 
 
+async def _awaited(answer: object) -> object:
+    """What *answer* gives; itself, if a wrapper round an async function had the answer at hand."""
+    return await answer if inspect.isawaitable(answer) else answer
+
+
 def _at_once(contract: InputContract, arguments: object) -> object:
     if isinstance(arguments, Admitted):
         return arguments.verdict_of(contract)
@@ -209,7 +214,7 @@ class AsyncPairContract(PairContract):
 
     async def validate_async(self, arguments: Mapping[str, object]) -> object:
         detached = _detached(arguments)
-        return _decided(detached, await cast("Awaitable[object]", self._decide(detached)))
+        return _decided(detached, await _awaited(self._decide(detached)))
 
 
 @frozen(eq=False)
@@ -224,7 +229,7 @@ class AsyncParserContract(ParserContract):
     async def validate_async(self, arguments: Mapping[str, object]) -> object:
         detached = _detached(arguments)
         try:
-            return _parsed(detached, await cast("Awaitable[object]", self._parse(detached)))
+            return _parsed(detached, await _awaited(self._parse(detached)))
         except (ValueError, TypeError) as error:
             raise _refusal(error) from error
 
@@ -245,7 +250,7 @@ def _pair_issues(answer: Mapping[str, object]) -> list[ArgumentIssue]:
         verdict.close()
     if verdict is not False:
         return [_whole("their validator must answer True, False or a mapping whose 'valid' is one of these")]
-    issues = [_pair_issue(issue) for issue in found if _is_mapping(issue)] if _is_list(found) else []
+    issues = [_pair_issue(issue) for issue in found[:MOST] if _is_mapping(issue)] if _is_list(found) else []
     return issues or [ArgumentIssue("", "invalid", "the arguments were refused")]
 
 

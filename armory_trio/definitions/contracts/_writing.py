@@ -15,6 +15,7 @@ import msgspec
 
 from ...errors import JsonError
 from .._canonical import thaw_json
+from .._checks import told
 
 UNWRITABLE: Final = (TypeError, ValueError, OverflowError, RecursionError)
 
@@ -23,10 +24,15 @@ def written(value: object) -> object:
     """*value* as plain JSON; sets and keys in a fixed order.
 
     Raises:
-        TypeError: It has no JSON form.
+        TypeError: It has no JSON form, or code of its own raises when it is read.
         ValueError: It holds a number that is not finite.
     """
-    return _checked(msgspec.to_builtins(value, str_keys=True, order="deterministic", enc_hook=plain_form))
+    try:
+        return _checked(msgspec.to_builtins(value, str_keys=True, order="deterministic", enc_hook=plain_form))
+    except UNWRITABLE:
+        raise
+    except Exception as error:
+        raise TypeError(f"reading the {type(value).__name__} raised {told(error)}") from error
 
 
 def written_by_fields(value: object) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final, Literal, cast
 
@@ -13,6 +13,7 @@ import trio
 from ...definitions import ToolFailure
 from ...errors import ExecutionAborted, ExecutionOver
 from .._concurrency import leaves
+from .._passing import is_lost_connection, is_passing
 from ._frames import ROOM, Declared, Failure, packed_value, read_plain
 
 _LONGEST: Final = 20_000
@@ -30,11 +31,11 @@ _SPARE: Final = 2**12
 _NAMELESS: Final = "Exception"
 
 _Kind = Literal["plain", "timeout", "connection", "aborted", "over", "declared"]
-_KINDS: Final[tuple[tuple[_Kind, tuple[type[BaseException], ...]], ...]] = (
-    ("aborted", (ExecutionAborted,)),
-    ("over", (ExecutionOver,)),
-    ("connection", (ConnectionError, trio.BrokenResourceError)),
-    ("timeout", (TimeoutError, trio.TooSlowError)),
+_KINDS: Final[tuple[tuple[_Kind, Callable[[BaseException], bool]], ...]] = (
+    ("aborted", lambda exc: isinstance(exc, ExecutionAborted)),
+    ("over", lambda exc: isinstance(exc, ExecutionOver)),
+    ("connection", is_lost_connection),
+    ("timeout", is_passing),
 )
 
 
@@ -77,8 +78,8 @@ def _described(exc: BaseException) -> Failure:
 
 
 def _kind_of(exc: BaseException) -> _Kind:
-    for kind, types in _KINDS:
-        if isinstance(exc, types):
+    for kind, is_of_kind in _KINDS:
+        if is_of_kind(exc):
             return kind
     return "plain"
 

@@ -10,8 +10,9 @@ from typing import Final, Generic, Literal, TypeVar, cast, overload
 
 import msgspec
 
-from ...definitions import EffectClass, Kind, Placement, Tier, thaw_json
-from ...definitions._checks import one_of
+from ...definitions import EffectClass, Kind, Placement, Tier, is_tool, thaw_json
+from ...definitions._checks import one_of, shown
+from ...errors import DefinitionError
 from .._listing import listed
 from .._resolution import AnyTool
 from .._schemas import schema_keys, shape_of
@@ -162,9 +163,11 @@ def inspect_tool(tool: AnyTool, level: Level = "standard") -> ToolSummary:
         level: ``summary`` is for a list, ``standard`` for a card, ``full`` is all of it.
 
     Raises:
-        DefinitionError: There is no such level of detail.
+        DefinitionError: There is no such level of detail, or *tool* is no tool.
     """
     one_of("inspect", "level", level, _LEVELS)
+    if not is_tool(cast("object", tool)):
+        raise DefinitionError("inspect", "tool", f"{shown(tool)} is no tool")
     return _LEVELS[level](tool)
 
 

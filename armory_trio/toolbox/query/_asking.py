@@ -44,7 +44,7 @@ def is_available(tool: AnyTool, context: Mapping[str, object]) -> bool:
         return True
     try:
         answer = hook(context)
-    except Exception:  # noqa: BLE001  # a hook that cannot tell says no
+    except (Exception, SystemExit):  # noqa: BLE001  # a hook that cannot tell says no
         return False
     if not inspect.isawaitable(answer):
         return answer is True

@@ -150,3 +150,24 @@ def test_missing_names_are_told_in_order() -> None:
     assert TOOLBOX.missing("alpha") == ()
     assert TOOLBOX.missing() == ()
     assert Toolbox().missing("alpha") == ("alpha",)
+
+
+# ── Nothing is kept ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@requirement("toolbox.query.asks-anew")
+def test_every_query_asks_anew() -> None:
+    wanted = {"alpha"}
+
+    def is_wanted(tool: AnyTool) -> bool:
+        return tool.name in wanted
+
+    def is_last(tool: AnyTool) -> bool:
+        return tool is GAMMA
+
+    first = TOOLBOX.query(Query(predicate=is_wanted) & Query())
+    other = TOOLBOX.query(Query(predicate=is_last) & Query())
+    wanted.add("beta")
+
+    assert (first.tools, other.tools) == ((ALPHA,), (GAMMA,))
+    assert TOOLBOX.query(Query(predicate=is_wanted) & Query()).tools == (ALPHA, BETA)

@@ -1,0 +1,157 @@
+"""Schemas on which others stumble: whatever a provider makes of them, our validation enforces what they say."""
+
+from __future__ import annotations
+
+import copy
+import enum
+from collections.abc import Mapping, Sequence
+from typing import Annotated, cast
+
+import pytest
+from msgspec import Meta
+
+from armory_trio import InvalidArguments, tool
+from armory_trio.definitions._canonical import thaw_json
+from armory_trio.definitions.contracts import contract_from_schema, contract_from_signature
+from tests.requirements import requirement
+
+Schema = dict[str, object]
+
+
+def accepts(schema: Mapping[str, object], arguments: Mapping[str, object]) -> bool:
+    try:
+        contract_from_schema(schema).validate(arguments)
+    except InvalidArguments:
+        return False
+    return True
+
+
+def properties_of(function: object) -> Mapping[str, Mapping[str, object]]:
+    written = cast("Mapping[str, object]", tool(function).definition.to_json()["input"])  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]  # any function
+    return cast("Mapping[str, Mapping[str, object]]", written["properties"])
+
+
+@requirement("contracts.schema.hard")
+@pytest.mark.parametrize("kind", [{}, {"type": "object"}, {"type": ["object", "null"]}])
+def test_an_object_is_closed_whatever_it_says_of_its_type(kind: Schema) -> None:
+    schema = {**kind, "properties": {"a": {"type": "integer"}}}
+
+    assert accepts(schema, {"a": 1})
+    assert not accepts(schema, {"a": 1, "b": 2})
+
+
+@requirement("contracts.schema.hard")
+def test_a_free_mapping_stays_one_and_its_values_are_checked() -> None:
+    def count(words: dict[str, int]) -> None: ...
+
+    contract = contract_from_signature(count)
+    sent = {"words": {"any": 1, "other": 2}}
+
+    assert contract.dump(contract.validate(sent)) == sent
+    with pytest.raises(InvalidArguments, match="words"):
+        contract.validate({"words": {"any": "x"}})
+
+
+class Shade(enum.Enum):
+    DARK = "dark"
+    LIGHT = "light"
+
+
+@requirement("contracts.schema.hard")
+def test_choices_keep_the_text_that_stands_beside_them_and_no_reference_has_neighbours() -> None:
+    def paint(shade: Annotated[Shade, Meta(description="How dark.")], other: Shade = Shade.DARK) -> None:
+        """Paint.
+
+        Args:
+            other: The second coat.
+        """
+
+    shown = properties_of(paint)
+
+    assert (shown["shade"]["enum"], shown["shade"]["description"]) == (["dark", "light"], "How dark.")
+    assert (shown["other"]["enum"], shown["other"]["description"]) == (["dark", "light"], "The second coat.")
+    assert "$ref" not in shown["shade"].keys() | shown["other"].keys()
+
+
+@requirement("contracts.schema.hard")
+@pytest.mark.parametrize(
+    ("item", "fits"),
+    [
+        ({"kind": "circle", "radius": 1}, True),
+        ({"kind": "square", "side": 1}, True),
+        ({"kind": "circle", "side": 1}, False),
+        ({"kind": "circle"}, False),
+        ({"kind": "line", "radius": 1}, False),
+    ],
+)
+def test_alternatives_deep_inside_are_told_apart_exactly(item: Schema, fits: bool) -> None:
+    def shape(kind: str, member: str) -> Schema:
+        properties = {"kind": {"const": kind}, member: {"type": "integer"}}
+        return {"type": "object", "properties": properties, "required": ["kind", member], "additionalProperties": False}
+
+    either = {"oneOf": [shape("circle", "radius"), shape("square", "side")], "discriminator": {"propertyName": "kind"}}
+    schema = {"properties": {"shapes": {"type": "array", "items": either}}}
+
+    assert accepts(schema, {"shapes": [{"kind": "circle", "radius": 2}, item]}) is fits
+
+
+TREE: Schema = {
+    "properties": {
+        "tree": {"$ref": "#/$defs/a~1b%25"},
+        "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+        "trailers": {"$ref": "#/properties/headers"},
+    },
+    "$defs": {
+        "a/b%": {
+            "type": "object",
+            "properties": {
+                "n": {"type": "integer"},
+                "children": {"type": "array", "items": {"$ref": "#/$defs/a~1b%25"}},
+            },
+            "required": ["n"],
+        }
+    },
+}
+
+
+TREES: Sequence[tuple[Schema, bool]] = [
+    ({"tree": {"n": 1, "children": [{"n": 2, "children": [{"n": 3}]}]}}, True),
+    ({"tree": {"n": 1, "children": [{"n": 2, "children": [{"n": "3"}]}]}}, False),
+    ({"tree": {"n": 1, "children": [{}]}}, False),
+    ({"trailers": {"x": "y"}}, True),
+    ({"trailers": {"x": 1}}, False),
+]
+
+
+@requirement("contracts.schema.hard")
+@pytest.mark.parametrize(("arguments", "fits"), TREES)
+def test_references_of_every_form_and_recursion_are_followed(arguments: Schema, fits: bool) -> None:
+    assert accepts(TREE, arguments) is fits
+
+
+@requirement("contracts.schema.hard")
+@pytest.mark.parametrize(
+    ("arguments", "fits"),
+    [
+        ({"names": ["a", None]}, True),
+        ({"names": [1]}, False),
+        ({"unit": "x"}, True),
+        ({"unit": "y"}, False),
+        ({"lists": [[1], "x"]}, True),
+    ],
+)
+def test_nulls_in_items_constants_and_arrays_that_say_nothing_mean_what_they_say(arguments: Schema, fits: bool) -> None:
+    nullable = {"type": "array", "items": {"type": ["string", "null"]}}
+    schema = {"properties": {"names": nullable, "unit": {"const": "x"}, "lists": {"type": "array"}}}
+
+    assert accepts(schema, arguments) is fits
+
+
+@requirement("contracts.schema.hard")
+def test_a_schema_can_be_used_twice_and_stays_as_it_was() -> None:
+    before = copy.deepcopy(TREE)
+    first, second = contract_from_schema(TREE), contract_from_schema(TREE)
+    first.validate({"tree": {"n": 1.0}})
+
+    assert before == TREE
+    assert thaw_json(first.schema) == thaw_json(second.schema)
