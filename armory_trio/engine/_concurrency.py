@@ -233,3 +233,20 @@ def _raise_the_one_that_counts(group: BaseExceptionGroup[BaseException], body_er
     finally:
         body_error.__context__ = context
         del body_error, context
+
+
+class _Unlimited:
+    """Lets everybody in: the planner decides how many threads there are, before a thread is asked for.
+
+    Trio takes anything with these methods. A `trio.CapacityLimiter` would cost a turn of the scheduler.
+    """
+
+    async def acquire_on_behalf_of(self, borrower: object) -> None:  # noqa: ASYNC910, ASYNC911  # nobody has to wait
+        """Nothing to wait for."""
+
+    def release_on_behalf_of(self, borrower: object) -> None:
+        """Nothing to give back."""
+
+
+UNLIMITED: Final = cast("trio.CapacityLimiter", _Unlimited())
+"""For `trio.to_thread.run_sync`: no bound but the planner's."""

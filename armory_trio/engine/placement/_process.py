@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 import socket
 import subprocess
@@ -15,7 +14,7 @@ from typing import Final, cast
 
 import trio
 
-from .._concurrency import Latch, exit_of, open_process
+from .._concurrency import UNLIMITED, Latch, exit_of, open_process
 from ._group import end_group, kill_group, shows_processes
 
 IDLE_FOR: Final = 30.0
@@ -32,7 +31,6 @@ _BOOT: Final = (
     "import sys; argv = sys.argv; sys.argv = ['armory_trio worker']; sys.path[:] = argv[3:]; "
     "from armory_trio.engine.placement._worker import main; main(int(argv[1]), int(argv[2]))"
 )
-_UNLIMITED: Final = trio.CapacityLimiter(math.inf)
 _log: Final = logging.getLogger("armory_trio.engine")
 
 
@@ -153,7 +151,7 @@ class WorkerProcess:
             self.kill()
             with trio.move_on_after(PATIENCE):
                 await process.wait()
-        self.unkillable = not await trio.to_thread.run_sync(end_group, process.pid, PATIENCE, limiter=_UNLIMITED)
+        self.unkillable = not await trio.to_thread.run_sync(end_group, process.pid, PATIENCE, limiter=UNLIMITED)
         self._reaping = True
         if self.unkillable:
             _log.error("the process group %d of a worker cannot be killed; it is left alone", process.pid)

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
 
 import outcome
 import trio
 
-from .._concurrency import Latch, Token, current_token
+from .._concurrency import UNLIMITED, Latch, Token, current_token
 from .._execution import Record
 from .._plan import Plan
 from .._streams import ChunkSink, ThreadPump
 from .._tool_context import Door, ThreadContext
 from ._placed import SyncGenerator, deliver, never_run
-
-_UNLIMITED: Final = trio.CapacityLimiter(math.inf)
-"""The planner decides how many threads there are, before a thread is asked for."""
 
 
 class Worker:
@@ -92,7 +87,7 @@ class ThreadBody:
         record.in_thread = True
         name = f"armory:{record.id}"
         try:
-            await trio.to_thread.run_sync(worker.work, thread_name=name, abandon_on_cancel=True, limiter=_UNLIMITED)
+            await trio.to_thread.run_sync(worker.work, thread_name=name, abandon_on_cancel=True, limiter=UNLIMITED)
         except Exception:  # the system has no more threads
             self._worker, record.in_thread = None, False
             raise
