@@ -97,7 +97,7 @@ class ForgottenGroup(msgspec.Struct, frozen=True):
 
 
 class Publications:
-    """One log of the executions that changed, in the order of their last publication.
+    """One log of the executions that changed, in the order in which readers were last given a change of them.
 
     Nothing is written while nobody subscribes. A subscriber is a place in the log, so a stalled one costs nothing.
     """
@@ -133,8 +133,8 @@ class Publications:
         """Note that *record* changed. Only called while `active`."""
         place = self.place
         if record.published > self._base:
-            if record.published == place > self._handed_out:
-                return  # nobody has seen the one before, and nothing came in between
+            if record.published > self._handed_out:
+                return  # nobody was given the one before, and whoever comes to it will see what is newest then
             self._stale += 1
         self.place = record.published = place = place + 1
         self._entries.append((place, record))
