@@ -74,10 +74,11 @@ class Traffic(World):
         self.rng = rng
         self.every = every
         self.events = 0
-        self.nesting, self.withdrawing = 0.0 if pair else rng.choice([0.0, 0.4, 0.4]), 0.03
-        self.joining = rng.choice([0.0, 0.05])
+        self.nesting, self.withdrawing, self.joining = 0.0 if pair else rng.choice([0.0, 0.4, 0.4]), 0.03, 0.05
         self.worst = 0.0
         """The largest share of its bound that any claim has used up."""
+        self.waited_for: set[Claim] = set()
+        """Claims for which a running one waited when they started."""
         self.shape_of: dict[Claim, Shape] = {}
         self.patients: dict[Claim, Patient] = {}
         self.came: dict[Claim, int] = {}
@@ -191,14 +192,16 @@ class Traffic(World):
         """How often a claim may be passed that found *ahead* waiting and *held* running.
 
         Each of those ahead may lose its patience, and take a turn of every owner, before it is its own turn. Where calls
-        bring nested ones, or wait for others, these may pass it as well: of each that a call may bring, half. That is
-        measured, and nobody came near it; a bound that leaves more room would hold without any patience, too.
+        bring nested ones, these may pass it as well: of each that a call may bring, half. That is measured, and nobody
+        came near it; a bound that leaves more room would hold without any patience, too.
         """
-        nested = (CHILDREN + 1) // 2 if self.nesting or self.joining else 1
+        nested = (CHILDREN + 1) // 2 if self.nesting else 1
         return (ahead + held + 1) * (self.patience + 1) * len(OWNERS) * nested
 
     def _start(self, claim: Claim) -> None:
         super()._start(claim)
+        if claim in self.joined.values():
+            self.waited_for.add(claim)
         self.patients.pop(claim, None)
         self.passed.pop(claim, None)
         came = self.came[claim]

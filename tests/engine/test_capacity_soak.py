@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 import trio
 import trio.testing
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from armory_trio import Limits, Retention, Toolbox, ToolCall, open_supervisor, tool
@@ -78,19 +78,21 @@ def test_without_patience_a_claim_that_needs_two_things_would_starve() -> None:
 
 @requirement("capacity.bounded-overtaking")
 @given(seed=st.integers(0, 2**32))
+@example(seed=6393)
 def test_when_nobody_comes_any_more_an_owner_is_served_strictly_in_its_order(seed: int) -> None:
     """Calls that need the same, of one owner, never overtake one another, however they came to wait.
 
-    But for those that a running call waits for, which may hold what the other one needs: nobody waits for another here.
+    But for one that a running call waits for: that call may hold what the others need, so they must not be ahead of it.
     """
     traffic = Traffic(rng_of(seed), every=10**9)
-    traffic.joining = 0.0
     for _ in range(40):
         traffic.step(2)
     started = len(traffic.started)
     traffic.run_to_the_end()
     last: dict[tuple[str | None, Claim | None, tuple[str, ...], tuple[tuple[str, bool], ...]], int] = {}
     for claim in traffic.started[started:]:
+        if claim in traffic.waited_for:
+            continue
         kind = (claim.owner, claim.parent, claim.needs, claim.uses)
         assert last.get(kind, -1) < claim.order
         last[kind] = claim.order
