@@ -1,7 +1,7 @@
 """Every numbered behaviour of the catalogues is promised, told to differ, or waits for its room.
 
 The catalogues list what other engines do, section by section, and ``field-cases`` what people report of them. Here each
-number stands for promises of ``requirements.py``; for a row of docs/divergences.md, ``differs: its first cell``; or for
+number stands for promises of ``promises/``; for a row of docs/divergences.md, ``differs: its first cell``; or for
 a room that is not there yet, ``later: room``. A promise that proves a behaviour names the section in its source, such
 as "surroundings 2.1", so the catalogues can be followed from either side.
 """

@@ -1,0 +1,138 @@
+"""The command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ._promise import Requirement
+
+PROMISES: Final[Mapping[str, Requirement]] = {
+    "cli.run.result-lines": Requirement(
+        "design section 13",
+        "Each call that was read has one JSON line: outcome, value, error, effect, words for the model.",
+    ),
+    "cli.run.formats": Requirement(
+        "design section 13",
+        "Results come as messages ready to send back to any of the providers, whoever made the calls.",
+    ),
+    "cli.run.any-value": Requirement(
+        "field case 101", "What has no JSON form is left out of its line, which says so; the line stays valid."
+    ),
+    "cli.run.owner": Requirement("design section 6", "All calls of a run belong to the owner that the user names."),
+    "cli.run.error-detail": Requirement("design section 7", "Exceptions that no tool declared can be kept back."),
+    "cli.run.kit": Requirement("design section 4", "A kit is named with its root, and combines with other tools."),
+    "cli.run.other-calls": Requirement(
+        "design section 13", "Calls of other types are left alone, and the last line counts them."
+    ),
+    "cli.input.shapes": Requirement(
+        "design section 13",
+        "The input is calls, messages of any provider, or a transcript, told by its shape, over one line or many.",
+    ),
+    "cli.input.plain-calls": Requirement(
+        "field cases 54 and 55",
+        "Plain calls are numbered where they have no id; broken arguments are a result and nothing runs.",
+    ),
+    "cli.input.truncated": Requirement(
+        "field case 56", "The last call of a message that was cut off is answered as truncated, and never runs."
+    ),
+    "cli.input.no-calls": Requirement("design section 13", "A message without calls gives no lines and is no error."),
+    "cli.input.said": Requirement("design section 13", "The user can say what the input is."),
+    "cli.exit.bug": Requirement(
+        "design section 6", "A bug of ours or an interrupt never looks like a call that merely failed."
+    ),
+    "cli.input.bad": Requirement(
+        "field cases 48 and 55",
+        "Every unusable input gets one line that says where and what would be right, and code 2; nothing of it runs.",
+    ),
+    "cli.input.size": Requirement(
+        "field case 48", "A line or document over the bound is refused before it is read whole."
+    ),
+    "cli.debug": Requirement("design section 13", "Tracebacks of bad input are shown only when they are asked for."),
+    "cli.stderr.plain": Requirement(
+        "field case 101", "Nothing from input or tools can steer the terminal through a line on stderr."
+    ),
+    "cli.stdout.only-results": Requirement(
+        "field case 101", "Standard output has nothing but results, whatever modules, tools and their children print."
+    ),
+    "cli.tools.named": Requirement(
+        "design section 13",
+        "Tools are named as module:attribute: a Toolbox, a tool, a list, or a function that makes one; several combine.",
+    ),
+    "cli.tools.bad": Requirement(
+        "design section 5", "Tools that cannot be loaded get one line with the reason and place."
+    ),
+    "cli.tools.listed": Requirement(
+        "design section 13", "The tools of a toolbox are listed for people and for programs."
+    ),
+    "cli.tools.manifest": Requirement(
+        "design section 13", "Tools may come from a manifest, whose faults get one line."
+    ),
+    "cli.search": Requirement(
+        "design section 13", "Tools are found by what they are for, best first, for people and for programs."
+    ),
+    "cli.help": Requirement("design section 13", "The command explains itself: help, examples, exit codes, version."),
+    "cli.usage": Requirement("design section 13", "Wrong usage gets one line and code 2."),
+    "cli.extra": Requirement("design section 4", "Without its extra the command says which one to install."),
+    "cli.signal.drain": Requirement(
+        "field case 10",
+        "The first SIGINT or SIGTERM drains by default and says so; work that finishes in time succeeds.",
+    ),
+    "cli.signal.abort": Requirement(
+        "design section 8", "The second signal aborts, however quickly it follows the first."
+    ),
+    "cli.signal.at-once": Requirement(
+        "design section 8", "The third signal exits at once with a list, even while a tool blocks the event loop."
+    ),
+    "cli.signal.hangup": Requirement("design section 8", "A closed terminal drains like SIGTERM."),
+    "cli.exit.interrupted": Requirement(
+        "design section 7",
+        "When a tool raises KeyboardInterrupt, the results of calls that had ended are written before the run exits.",
+    ),
+    "cli.signal.ignored": Requirement(
+        "design section 8", "A signal that was ignored when the command was started stays ignored."
+    ),
+    "cli.input.streamed": Requirement(
+        "design section 13", "JSON Lines are run as they come, while the pipe that they come through stays open."
+    ),
+    "cli.run.order": Requirement(
+        "design section 16", "Results come in the order of the calls, or as they end when that is asked for."
+    ),
+    "cli.run.transcript": Requirement(
+        "design section 13", "The messages of a transcript run one after the other, the calls of one message together."
+    ),
+    "cli.run.back-pressure": Requirement(
+        "design section 13", "Reading pauses while as many calls wait as may; nothing is refused or held without bound."
+    ),
+    "cli.run.deadline": Requirement("design section 8", "A deadline ends every call and the reading of the input."),
+    "cli.run.timeout": Requirement("design section 8", "A timeout is for each call."),
+    "cli.run.fail-fast": Requirement("design section 16", "Failing fast is explicit; it stops the whole run."),
+    "cli.stdout.closed-pipe": Requirement(
+        "field case 101", "A reader that goes away is quiet: what runs is aborted, the exit code says so."
+    ),
+    "cli.stdout.unwritable": Requirement(
+        "field case 101", "An output that cannot be written, or a closed stream, is one line and no traceback."
+    ),
+    "cli.stdout.any-locale": Requirement(
+        "field case 101", "Standard output is valid JSON Lines, the same bytes in any locale, lone surrogates included."
+    ),
+    "cli.streams.non-blocking": Requirement(
+        "field case 101", "Pipes that somebody made non-blocking are read and written."
+    ),
+    "cli.live.shows": Requirement(
+        "design section 13",
+        "The live view shows what runs, waits, streams and is stopped, progress, limits and the queue.",
+    ),
+    "cli.live.terminal": Requirement(
+        "design section 13",
+        "On a terminal the view is shown while calls run and wiped away afterwards; NO_COLOR is respected.",
+    ),
+    "cli.live.quiet": Requirement(
+        "design section 13",
+        "Where stderr is no terminal nothing is said while all is well, unless a view is asked for.",
+    ),
+    "cli.live.harmless": Requirement("design section 2", "A view that cannot be drawn ends; the run goes on."),
+    "cli.exit.codes": Requirement(
+        "design section 8", "The exit code and the last lines on stderr say what ended how, by one table."
+    ),
+}

@@ -1,0 +1,71 @@
+"""What the examples show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ._promise import Requirement
+
+PROMISES: Final[Mapping[str, Requirement]] = {
+    "examples.patterns": Requirement(
+        "design section 4, surroundings 8",
+        "Each pattern of the documentation is a program that shows what it promises.",
+    ),
+    "examples.bfcl.facts": Requirement(
+        "design section 15",
+        "The public function-calling data set is read as it is: 1,677 definitions under 769 names, 1,747 expected "
+        "calls, each with the first acceptable values and without what may be left out.",
+    ),
+    "examples.bfcl.dialect": Requirement(
+        "design section 15",
+        "The data's own type language is translated to JSON Schema without a guess: what is unknown, or contradicts "
+        "itself, is refused with its place.",
+    ),
+    "examples.bfcl.imports": Requirement("design section 15", "Every definition of the data becomes a tool."),
+    "examples.bfcl.runs": Requirement(
+        "design section 15",
+        "Every expected call of the data whose values satisfy its own schema runs, with exactly what was sent and "
+        "legal defaults.",
+    ),
+    "examples.bfcl.refusals-real": Requirement(
+        "design section 15",
+        "What is refused violates its schema, and what runs does not, as other readers of the schema say, too.",
+    ),
+    "examples.bfcl.explained": Requirement(
+        "design section 15", "Whatever was not imported or did not run is explained in a line."
+    ),
+    "examples.bfcl.missing": Requirement(
+        "design section 15", "Data that is missing or is not what it was ends in an error that says what to do."
+    ),
+    "examples.transcript.answered": Requirement(
+        "design section 13", "Each call of a transcript is answered once, in call order, in the provider's form."
+    ),
+    "examples.transcript.refused": Requirement(
+        "design section 3",
+        "A call outside of the root, of an unknown tool, or with wrong arguments is refused; its neighbours run.",
+    ),
+    "examples.transcript.deadline": Requirement(
+        "design section 8", "A deadline ends the calls that are still running, and says so to the model."
+    ),
+    "examples.transcript.stream": Requirement(
+        "design section 10", "The chunks of a search are shown as they come, and its result is their whole."
+    ),
+    "examples.transcript.drain": Requirement(
+        "design section 8", "A drain lets the calls that run end, refuses what comes later, and leaves nothing behind."
+    ),
+    "examples.transcript.live": Requirement(
+        "design section 6", "Whoever watches sees the states of each call while it runs, up to the final one."
+    ),
+    "examples.background": Requirement(
+        "design section 4",
+        "A host tells its model of each background call that has ended, once, while the model goes on with other things.",
+    ),
+    "examples.demo.command": Requirement(
+        "design section 15", "The demo is one command whose exit code says whether all went as promised."
+    ),
+    "examples.demo.plain": Requirement(
+        "design section 13",
+        "Without a terminal the demo prints plain text, in any locale, and a closed pipe is no traceback.",
+    ),
+}

@@ -1,0 +1,103 @@
+"""Hosts that do not run on trio."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ._promise import Requirement
+
+PROMISES: Final[Mapping[str, Requirement]] = {
+    "asyncio.native": Requirement(
+        "design 13",
+        "What a supervisor offers is awaited natively in an asyncio program, under the standard loop and uvloop.",
+    ),
+    "asyncio.own-work": Requirement(
+        "design 13", "A program makes 1,000 calls at once while the loop goes on with the program's own work."
+    ),
+    "asyncio.abort-answers": Requirement(
+        "design 8", "An execution that is aborted answers its asyncio caller a result."
+    ),
+    "asyncio.cancel": Requirement(
+        "design 8",
+        "A cancelled asyncio task aborts its execution, source `caller`, and ends only when the body is gone or was "
+        "left behind.",
+    ),
+    "asyncio.cancel-everywhere": Requirement(
+        "design 15",
+        "Cancelled at any round of the loop, a coroutine of the host leaves nothing running, pending or lost.",
+    ),
+    "asyncio.timeouts": Requirement(
+        "design 8", "`asyncio.timeout` and `wait_for` round calls work, nested ones and late ones, too."
+    ),
+    "asyncio.leave": Requirement(
+        "design 8",
+        "Leaving the block normally drains; leaving it by an exception or a cancellation aborts; the exception leaves "
+        "as it is, and the report is set.",
+    ),
+    "asyncio.nothing-pending": Requirement(
+        "design 13", "A host that was left leaves no task, no pending future and no busy thread behind."
+    ),
+    "asyncio.context": Requirement(
+        "field case 93",
+        "Context variables of the calling asyncio task reach the tool, and what a tool sets reaches nobody.",
+    ),
+    "asyncio.not-nested": Requirement(
+        "design 6", "A call that asyncio code makes is never nested; one that a tool makes through the host is."
+    ),
+    "asyncio.raises": Requirement(
+        "design 7", "Whatever a tool raises harms neither the loop nor another call, asyncio's own exceptions included."
+    ),
+    "asyncio.fall": Requirement(
+        "design 7", "When the supervisor falls, the block is cancelled, and what made it fall is raised in its place."
+    ),
+    "asyncio.read": Requirement(
+        "design 13",
+        "Streams, snapshots and events are read with `async for`; a cancelled step loses nothing, leaving a stream "
+        "stops its tool, and a reader that stalls holds nobody up.",
+    ),
+    "asyncio.read-end": Requirement(
+        "design 13", "Readers of a host that closes get what there is, and then their iteration ends."
+    ),
+    "asyncio.elicit": Requirement(
+        "design 5", "Questions to a person are asked by an asyncio function, which is cancelled when one is withdrawn."
+    ),
+    "asyncio.one-host": Requirement(
+        "design 13", "Hosts may follow each other in a loop; a second one at the same time in a thread is refused."
+    ),
+    "asyncio.signals": Requirement("design 13", "Signals belong to the asyncio program, before, during and after."),
+    "asyncio.lost-loop": Requirement(
+        "design 13",
+        "A loop that is closed under an open host is reported with what is lost; thrown away, the host aborts "
+        "everything, and its thread can open another.",
+    ),
+    "portal.native": Requirement(
+        "design 1", "A program without an event loop makes calls that block, from as many threads as it likes."
+    ),
+    "portal.timeouts": Requirement(
+        "design 8", "Waiting for a handle may be bounded; the execution goes on when the time is over."
+    ),
+    "portal.interrupted": Requirement(
+        "design 8", "KeyboardInterrupt in a waiting thread aborts that call, and the host stays usable."
+    ),
+    "portal.stream": Requirement(
+        "design 10", "Chunks are read with `for`; leaving early stops the tool, closing the host ends the iteration."
+    ),
+    "portal.leave": Requirement(
+        "design 8",
+        "Leaving the block normally drains, by an exception aborts; the thread is gone and the report is set.",
+    ),
+    "portal.closed": Requirement(
+        "design 8", "A call after the end, and one from trio's own thread, are refused with words, not a hang."
+    ),
+    "portal.context": Requirement(
+        "field case 93", "Context variables of the calling thread reach the tool; calls of threaded tools are nested."
+    ),
+    "portal.loop": Requirement(
+        "design 7", "A blocking host is refused in a thread that runs an asyncio loop, with what to open there instead."
+    ),
+    "portal.fall": Requirement("design 7", "When the supervisor falls, leaving the block raises what made it fall."),
+    "hosts.exit": Requirement(
+        "design 8", "A program that exits with a host open exits, and stops what can be stopped first."
+    ),
+}
