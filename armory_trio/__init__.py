@@ -39,7 +39,9 @@ from .definitions import MiddlewareCall as MiddlewareCall
 from .definitions import Outcome as Outcome
 from .definitions import OutputContract as OutputContract
 from .definitions import OutputInvalid as OutputInvalid
+from .definitions import PendingApproval as PendingApproval
 from .definitions import Process as Process
+from .definitions import Question as Question
 from .definitions import RequestContext as RequestContext
 from .definitions import RequiredAction as RequiredAction
 from .definitions import Risk as Risk
@@ -114,6 +116,7 @@ from .engine import open_supervisor as open_supervisor
 from .engine import project_snapshot as project_snapshot
 from .engine import serve_until_signal as serve_until_signal
 from .errors import AdmissionClosed as AdmissionClosed
+from .errors import ApprovalError as ApprovalError
 from .errors import ArmoryError as ArmoryError
 from .errors import BudgetExceeded as BudgetExceeded
 from .errors import DefinitionError as DefinitionError
@@ -122,6 +125,7 @@ from .errors import ElicitationUnavailable as ElicitationUnavailable
 from .errors import EmbeddingError as EmbeddingError
 from .errors import ExecutionAborted as ExecutionAborted
 from .errors import ExecutionOver as ExecutionOver
+from .errors import GrantError as GrantError
 from .errors import InternalError as InternalError
 from .errors import JsonError as JsonError
 from .errors import LoadFailed as LoadFailed

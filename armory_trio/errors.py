@@ -6,8 +6,11 @@ in `armory_trio.definitions`.
 
 from __future__ import annotations
 
+from typing import Literal
+
 __all__ = (
     "AdmissionClosed",
+    "ApprovalError",
     "ArmoryError",
     "BudgetExceeded",
     "DefinitionError",
@@ -16,6 +19,7 @@ __all__ = (
     "EmbeddingError",
     "ExecutionAborted",
     "ExecutionOver",
+    "GrantError",
     "InternalError",
     "JsonError",
     "LoadFailed",
@@ -102,6 +106,48 @@ class LoadFailed(ArmoryError):
 
 class ElicitationUnavailable(ArmoryError):
     """A tool asked the user something, and the call carries no way to ask."""
+
+
+AuthorityCode = Literal[
+    "invalid-binding",
+    "invalid-signature",
+    "invalid-scope",
+    "expired",
+    "revoked",
+    "in-flight",
+    "already-consumed",
+    "not-found",
+    "mismatch",
+]
+"""Why an approval or a grant does not count."""
+
+
+class ApprovalError(ArmoryError):
+    """An approval does not count. Nothing was run because of it.
+
+    Args:
+        code: One of `AuthorityCode`.
+        detail: What was wrong, and what would be right. Nothing secret.
+    """
+
+    def __init__(self, code: AuthorityCode, detail: str) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code: AuthorityCode = code
+        self.detail = detail
+
+
+class GrantError(ArmoryError):
+    """A grant is not legal, or is not there.
+
+    Args:
+        code: One of `AuthorityCode`.
+        detail: What was wrong, and what would be right. Nothing secret.
+    """
+
+    def __init__(self, code: AuthorityCode, detail: str) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code: AuthorityCode = code
+        self.detail = detail
 
 
 class EmbeddingError(ArmoryError):

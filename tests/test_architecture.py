@@ -55,6 +55,7 @@ ORDER: Final = {
         "_strict_json",
         "_canonical",
         "_minting",
+        "_pending",
         "_call",
         "_values",
         "_retry",

@@ -13,7 +13,7 @@ from typing import Final, Literal, cast
 import attrs
 import msgspec
 
-from ..definitions import RequestContext, ToolDefinition
+from ..definitions import PauseTier, RequestContext, ToolDefinition
 from ..definitions._canonical import canonical_text
 from ..definitions._checks import instance
 from ..definitions._value import Value
@@ -21,9 +21,6 @@ from ._capability import ApprovalPolicy
 from ._gates import Gates
 from ._hooks import BeforeExecute, Policy, PolicyRequest, before_execute_of
 from ._verdict import Allow, Ask, Deny, Edit, read_decision
-
-PauseTier = Literal["capability", "declared", "toolbox", "tool"]
-"""Who asks: the approval policy, the tool's ``requires_approval``, the toolbox's hook, the tool's own hook."""
 
 JudgeTier = Literal["gate", "capability", "declared", "toolbox", "tool"]
 """Who decides, in this order."""

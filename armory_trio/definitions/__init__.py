@@ -18,7 +18,6 @@ from ._call import ImageContent as ImageContent
 from ._call import JsonContent as JsonContent
 from ._call import LinkContent as LinkContent
 from ._call import Outcome as Outcome
-from ._call import RequiredAction as RequiredAction
 from ._call import TextContent as TextContent
 from ._call import ToolCall as ToolCall
 from ._call import ToolError as ToolError
@@ -86,6 +85,13 @@ from ._options import Placement as Placement
 from ._options import Reducer as Reducer
 from ._options import ToolOptions as ToolOptions
 from ._outputs import OutputContract as OutputContract
+from ._pending import ApprovalBinding as ApprovalBinding
+from ._pending import ApprovalScope as ApprovalScope
+from ._pending import ComposedStep as ComposedStep
+from ._pending import PauseTier as PauseTier
+from ._pending import PendingApproval as PendingApproval
+from ._pending import Question as Question
+from ._pending import RequiredAction as RequiredAction
 from ._process import Process as Process
 from ._tool import Tool as Tool
 from ._tool import is_tool as is_tool

@@ -11,6 +11,7 @@ from msgspec.structs import force_setattr
 
 from ..errors import ArmoryError
 from ._minting import IDS
+from ._pending import PendingApproval, RequiredAction
 
 R = TypeVar("R", covariant=True)
 
@@ -154,14 +155,6 @@ class EffectRecord(msgspec.Struct, frozen=True, gc=False):
     state: Literal["open", "completed", "nothing-happened", "unknown"]
 
 
-class RequiredAction(msgspec.Struct, frozen=True):
-    """What somebody has to do before the call can go on."""
-
-    type: Literal["approval", "input", "resolution", "authorization"]
-    message: str
-    schema: Mapping[str, object] | None = None
-
-
 class ToolResult(msgspec.Struct, Generic[R], frozen=True):
     """How one call ended: what the caller is told, and what the world may have seen.
 
@@ -181,6 +174,8 @@ class ToolResult(msgspec.Struct, Generic[R], frozen=True):
         duration: Seconds from the start of the body to its outcome, 0 when it never ran.
         input_digest: SHA-256 of the arguments as they were sent, if the tool declares ``digests``.
         output_digest: SHA-256 of the value of a success, likewise.
+        pending_approval: What to keep and hand back once a person agreed, if that is what the action is.
+        executed_arguments_edited: Whether others arguments ran than were sent: a hook or a person edited them.
     """
 
     execution_id: str
@@ -198,6 +193,8 @@ class ToolResult(msgspec.Struct, Generic[R], frozen=True):
     duration: float = 0.0
     input_digest: str | None = None
     output_digest: str | None = None
+    pending_approval: PendingApproval | None = None
+    executed_arguments_edited: bool = False
 
     def unwrap(self) -> R:
         """The value of a success.

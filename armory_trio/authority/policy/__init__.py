@@ -3,6 +3,7 @@
 Loaded by those who use it: ``armory_trio.authority`` does not load it.
 """
 
+from ...definitions import PauseTier as PauseTier
 from .._capability import ApprovalMode as ApprovalMode
 from .._capability import ApprovalPolicy as ApprovalPolicy
 from .._gates import Gates as Gates
@@ -17,7 +18,6 @@ from .._judging import Judgement as Judgement
 from .._judging import JudgeTier as JudgeTier
 from .._judging import Pause as Pause
 from .._judging import Paused as Paused
-from .._judging import PauseTier as PauseTier
 from .._judging import Permitted as Permitted
 from .._judging import Refused as Refused
 from .._judging import Rules as Rules

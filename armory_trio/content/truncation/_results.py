@@ -16,11 +16,11 @@ from ...definitions._call import (
     ImageContent,
     JsonContent,
     LinkContent,
-    RequiredAction,
     TextContent,
     ToolError,
     ToolResult,
 )
+from ...definitions._pending import RequiredAction
 from .._blocks import content_size
 from .._codec import encode_content, encode_json
 from .._unencodable import UnencodableResult
