@@ -1,11 +1,19 @@
 """Supervised execution of the tool calls that language models make, on trio."""
 
+from .authority import Allow as Allow
+from .authority import ApprovalPolicy as ApprovalPolicy
+from .authority import Ask as Ask
+from .authority import Deny as Deny
+from .authority import Edit as Edit
+from .authority import Gates as Gates
 from .authority import LoopDetection as LoopDetection
+from .authority import Revisions as Revisions
 from .authority import action_digest as action_digest
 from .authority import bind_action as bind_action
 from .authority import verify_action_digest as verify_action_digest
 from .content import UnencodableResult as UnencodableResult
 from .content import encode_content as encode_content
+from .definitions import ApprovalRequest as ApprovalRequest
 from .definitions import ArgumentIssue as ArgumentIssue
 from .definitions import AudioContent as AudioContent
 from .definitions import BatchError as BatchError
@@ -40,6 +48,9 @@ from .definitions import Outcome as Outcome
 from .definitions import OutputContract as OutputContract
 from .definitions import OutputInvalid as OutputInvalid
 from .definitions import PendingApproval as PendingApproval
+from .definitions import PolicyAuditor as PolicyAuditor
+from .definitions import PolicyHook as PolicyHook
+from .definitions import PolicyRequest as PolicyRequest
 from .definitions import Process as Process
 from .definitions import Question as Question
 from .definitions import RequestContext as RequestContext
@@ -76,6 +87,9 @@ from .engine import AbortAnswer as AbortAnswer
 from .engine import AbortRequested as AbortRequested
 from .engine import AbortSource as AbortSource
 from .engine import AdmissionWasClosed as AdmissionWasClosed
+from .engine import ApprovalRequested as ApprovalRequested
+from .engine import ApprovalResolved as ApprovalResolved
+from .engine import AuthorityOptions as AuthorityOptions
 from .engine import Budget as Budget
 from .engine import CallOptions as CallOptions
 from .engine import ChunkEmitted as ChunkEmitted
@@ -89,6 +103,8 @@ from .engine import ExecutionRefused as ExecutionRefused
 from .engine import Executions as Executions
 from .engine import ExecutionSettled as ExecutionSettled
 from .engine import ExecutionStarted as ExecutionStarted
+from .engine import GrantTerms as GrantTerms
+from .engine import GrantUsed as GrantUsed
 from .engine import Happening as Happening
 from .engine import Lagged as Lagged
 from .engine import Limits as Limits

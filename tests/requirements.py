@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 import pytest
 
 from .promises import (
+    approvals,
     authority,
     canonical,
     capacity,
@@ -26,6 +27,7 @@ from .promises import (
     engine,
     examples,
     fencing,
+    grants,
     guardrails,
     hosts,
     kits,
@@ -50,6 +52,7 @@ from .promises._promise import Requirement
 F = TypeVar("F", bound=Callable[..., object])
 
 SECTIONS: Final = (
+    approvals.PROMISES,
     authority.PROMISES,
     canonical.PROMISES,
     capacity.PROMISES,
@@ -63,6 +66,7 @@ SECTIONS: Final = (
     engine.PROMISES,
     examples.PROMISES,
     fencing.PROMISES,
+    grants.PROMISES,
     guardrails.PROMISES,
     hosts.PROMISES,
     kits.PROMISES,

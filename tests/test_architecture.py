@@ -55,14 +55,15 @@ ORDER: Final = {
         "_strict_json",
         "_canonical",
         "_minting",
+        "_values",
         "_pending",
         "_call",
-        "_values",
         "_retry",
         "_context",
         "_effects",
         "_reading",
         "_definition",
+        "_policy",
         "_middleware",
         "_process",
         "_options",
@@ -110,17 +111,26 @@ ORDER: Final = {
         "_verdict",
         "_gates",
         "_capability",
-        "_hooks",
         "_headless",
         "_judging",
         "policy/__init__",
         "_keys",
         "_signing",
         "signing/__init__",
+        "_revisions",
+        "_approvals",
+        "_approval_store",
+        "approvals/__init__",
+        "_grants",
+        "_grant_store",
+        "grants/__init__",
     ),
     "engine": (
         "_lifecycle",
         "_projection",
+        "_permits",
+        "_journal",
+        "_authority",
         "_options",
         "_plan",
         "capacity/_claims",
@@ -140,16 +150,24 @@ ORDER: Final = {
         "_feed",
         "_subscriptions",
         "_roles",
+        "_core",
         "_execution",
         "_streams",
         "_failures",
+        "_results",
         "_settlement",
         "_abort",
         "_elicitation",
+        "_approving",
+        "_granting",
+        "_spending",
+        "_authorize",
         "_tool_actions",
         "_tool_context",
         "_plans",
+        "_room",
         "_admission",
+        "_resumption",
         "placement/_placed",
         "placement/_thread",
         "placement/_frames",
@@ -177,6 +195,7 @@ ORDER: Final = {
         "_shutdown",
         "_views",
         "_exchange",
+        "_approvals",
         "_supervisor",
         "_opening",
     ),
@@ -197,6 +216,12 @@ IMPURE: Final = ("trio", "time", "socket", "subprocess", "threading", "asyncio",
 
 LOCKS: Final = ("toolbox/_live",)
 """Pure modules that may use `threading`, for a lock around what several threads may set."""
+
+CLOCKS: Final = ("authority/_approval_store", "authority/_grant_store")
+"""Pure modules that may use `time`: a store's clock is wall time when it is given no other."""
+
+PURE_BUT: Final = {"threading": LOCKS, "time": CLOCKS}
+"""The exceptions among the pure modules, by what they may import."""
 
 CORE: Final = ("attrs", "msgspec", "outcome", "structlog", "trio", "typing_extensions")
 """The foreign packages that any room may use (but for the pure ones, which leave trio alone)."""
@@ -418,7 +443,7 @@ def impure(imports: Iterable[Import]) -> Iterator[str]:
         if not _within(found.module, PURE) or _through_a_door(found, (found.own or ("",))[0]):
             continue
         if found.own is None:
-            if found.distribution in IMPURE and (found.distribution != "threading" or found.module not in LOCKS):
+            if found.distribution in IMPURE and found.module not in PURE_BUT.get(found.distribution, ()):
                 yield found.place
         elif found.own[0] == "engine" and not _within("/".join(found.own), PURE):
             yield found.place
@@ -592,6 +617,7 @@ def _broken(module: str, source: str) -> list[str]:
         pytest.param("engine/capacity/_planner", "import trio", id="trio in a pure module"),
         pytest.param("definitions/_call", "import time", id="a clock in a pure module"),
         pytest.param("toolbox/_toolbox", "from threading import Lock", id="threads in a pure module"),
+        pytest.param("toolbox/_live", "import time", id="a clock where only a lock is needed"),
         pytest.param("definitions/_identity", "from ._call import ToolCall", id="a later definition"),
         pytest.param("engine/_actor", "import pydantic", id="a foreign package outside its leaf"),
         pytest.param("engine/_actor", "import pandas", id="a foreign package without a leaf"),
@@ -652,6 +678,7 @@ def test_a_declared_any_is_seen(source: str, *, found: bool) -> None:
         pytest.param("engine/__init__", "from ._supervisor import Supervisor as Supervisor", id="a room's face"),
         pytest.param("engine/_concurrency", "import trio.lowlevel", id="the home of the low level"),
         pytest.param("toolbox/_live", "from threading import RLock", id="a lock where one is needed"),
+        pytest.param("authority/_grant_store", "import time", id="the clock of a store"),
         pytest.param("cli/_run", "import click, rich.console", id="a leaf"),
         pytest.param("__init__", "from .engine import open_supervisor", id="the public face"),
     ],

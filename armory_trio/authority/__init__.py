@@ -7,9 +7,16 @@ from ._actions import Mac as Mac
 from ._actions import action_digest as action_digest
 from ._actions import bind_action as bind_action
 from ._actions import verify_action_digest as verify_action_digest
+from ._capability import ApprovalPolicy as ApprovalPolicy
+from ._gates import Gates as Gates
 from ._loops import LoopDetection as LoopDetection
 from ._loops import LoopDetector as LoopDetector
 from ._loops import LoopLevel as LoopLevel
 from ._loops import LoopPattern as LoopPattern
 from ._loops import LoopStatistics as LoopStatistics
 from ._loops import LoopVerdict as LoopVerdict
+from ._revisions import Revisions as Revisions
+from ._verdict import Allow as Allow
+from ._verdict import Ask as Ask
+from ._verdict import Deny as Deny
+from ._verdict import Edit as Edit

@@ -10,10 +10,10 @@ import attrs
 
 from ..definitions import ToolDefinition
 from ..definitions._checks import instance, names
+from ..definitions._policy import PolicyRequest
 from ..definitions._value import Value
 from ..errors import DefinitionError
 from ._capability import ApprovalPolicy
-from ._hooks import PolicyRequest
 from ._verdict import Allow, Ask, Deny, read_decision
 
 HeadlessGate = Callable[[str, Mapping[str, object]], object]

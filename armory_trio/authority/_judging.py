@@ -16,16 +16,20 @@ import msgspec
 from ..definitions import PauseTier, RequestContext, ToolDefinition
 from ..definitions._canonical import canonical_text
 from ..definitions._checks import instance
+from ..definitions._policy import BeforeExecute, Policy, PolicyRequest, before_execute_of
 from ..definitions._value import Value
 from ._capability import ApprovalPolicy
 from ._gates import Gates
-from ._hooks import BeforeExecute, Policy, PolicyRequest, before_execute_of
 from ._verdict import Allow, Ask, Deny, Edit, read_decision
 
 JudgeTier = Literal["gate", "capability", "declared", "toolbox", "tool"]
 """Who decides, in this order."""
 
 _OPEN: Final = Gates()
+
+
+def _gates(value: Gates | None) -> Gates:
+    return _OPEN if value is None else value
 
 
 def _toolbox_hook(policy: Policy | None) -> BeforeExecute | None:
@@ -41,7 +45,7 @@ class Rules(Value):
     """Everything that a call of one tool is judged by. Nothing in it means that nothing is asked and all may run.
 
     Args:
-        gates: Which classes of tools may run at all.
+        gates: Which classes of tools may run at all; None for all.
         approval_policy: When a person is asked, by capability tier; None asks nobody.
         policy: The toolbox's hook.
         tool_policy: The tool's own hook, asked last.
@@ -50,7 +54,7 @@ class Rules(Value):
         DefinitionError: A value has the wrong type.
     """
 
-    gates: Gates = _OPEN
+    gates: Gates = attrs.field(default=_OPEN, converter=_gates)
     approval_policy: ApprovalPolicy | None = None
     policy: BeforeExecute | None = attrs.field(default=None, converter=_toolbox_hook)
     tool_policy: BeforeExecute | None = attrs.field(default=None, converter=_tool_hook)

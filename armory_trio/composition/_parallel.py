@@ -172,7 +172,7 @@ class _Place:
         place = {"step_index": self._index, "step_name": self._step.name}
         with contextlib.suppress(ExecutionOver):  # the whole will say so, once
             self._ctx.emit("step-start", {**place, "input": arguments})
-            result = self._results[self._index] = await self._ctx.call(self._step, arguments)
+            result = self._results[self._index] = await self._ctx.call(self._step, arguments, place=str(self._index))
             if result.error is not None:
                 if stop is not None:
                     stop.cancel()

@@ -74,7 +74,7 @@ class _Pipe:
     async def _run_one(self, ctx: ToolContext, index: int, step: AnyTool, given: Mapping[str, object]) -> object:
         place = {"step_index": index, "step_name": step.name}
         ctx.emit("step-start", {**place, "input": given})
-        result = await run_step(ctx, step, given)
+        result = await run_step(ctx, step, given, str(index))
         if result.error is not None:
             ctx.emit("step-error", {**place, "error": result.error})
             raise PipelineError(index, step.name, result)

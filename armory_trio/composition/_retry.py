@@ -75,7 +75,7 @@ class _Retry:
     async def run(self, arguments: Mapping[str, object], ctx: ToolContext) -> object:
         attempt = 1
         while True:
-            result = await run_step(ctx, self._tool, arguments)
+            result = await run_step(ctx, self._tool, arguments, f"attempt-{attempt}")
             attempt += 1
             delay = self._delay_before(attempt, result, ctx)
             if delay is None:

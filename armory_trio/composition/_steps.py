@@ -11,6 +11,9 @@ from ..definitions._checks import shown
 from ..definitions._functions import signature_of
 from ..errors import DefinitionError, ExecutionAborted
 
+THE_TOOL: Final = "tool"
+"""The place of the only tool that is called, or of the one that matters."""
+
 _UNTOLD: Final = "it was asked to stop between two of its steps"
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -66,8 +69,10 @@ def stop_if_asked(ctx: ToolContext) -> None:
         raise ExecutionAborted(_UNTOLD)
 
 
-async def run_step(ctx: ToolContext, step: Tool[..., object], arguments: Mapping[str, object]) -> ToolResult[object]:
-    """Call *step* as a child, and answer how it ended: with a value or an error.
+async def run_step(
+    ctx: ToolContext, step: Tool[..., object], arguments: Mapping[str, object], place: str
+) -> ToolResult[object]:
+    """Call *step* as a child, at its *place* in the whole, and answer how it ended: with a value or an error.
 
     Cancelled: the child is.
 
@@ -76,7 +81,7 @@ async def run_step(ctx: ToolContext, step: Tool[..., object], arguments: Mapping
         ToolExecutionError: Somebody has to do something before the step can go on. It carries the step's result.
     """
     stop_if_asked(ctx)
-    result = await ctx.call(step, arguments)
+    result = await ctx.call(step, arguments, place=place)
     if result.outcome != "success":
         stop_if_asked(ctx)  # then that is why
     if result.outcome == "action_required":
@@ -84,8 +89,10 @@ async def run_step(ctx: ToolContext, step: Tool[..., object], arguments: Mapping
     return result
 
 
-async def value_of_step(ctx: ToolContext, step: Tool[..., object], arguments: Mapping[str, object]) -> object:
-    """Call *step* as a child, and answer its value; what it failed with is the failure of the whole.
+async def value_of_step(
+    ctx: ToolContext, step: Tool[..., object], arguments: Mapping[str, object], place: str = THE_TOOL
+) -> object:
+    """Call *step* as a child, at its *place* in the whole, and answer its value; what it failed with is the failure of the whole.
 
     Cancelled: the child is.
 
@@ -94,7 +101,7 @@ async def value_of_step(ctx: ToolContext, step: Tool[..., object], arguments: Ma
         ToolFailure: The step failed: its category, code, message, retryable and details.
         ToolExecutionError: Somebody has to do something before the step can go on. It carries the step's result.
     """
-    return value_or_failure(await run_step(ctx, step, arguments))
+    return value_or_failure(await run_step(ctx, step, arguments, place))
 
 
 def value_or_failure(result: ToolResult[object]) -> object:

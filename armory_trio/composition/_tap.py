@@ -64,7 +64,7 @@ def tap(
 
 def _calling(observer: AnyTool) -> Given:
     async def call(value: object, ctx: ToolContext) -> object:
-        return await value_of_step(ctx, observer, arguments_from(value, observer))
+        return await value_of_step(ctx, observer, arguments_from(value, observer), "observer")
 
     return call
 

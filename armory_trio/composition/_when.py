@@ -80,7 +80,7 @@ class _When:
 
     async def run(self, arguments: Mapping[str, object], ctx: ToolContext) -> object:
         if await self._predicate(arguments, ctx):
-            return await value_of_step(ctx, self._if_true, arguments)
+            return await value_of_step(ctx, self._if_true, arguments, "if-true")
         if self._if_false is None:
             return arguments
-        return await value_of_step(ctx, self._if_false, chosen(arguments, self._if_false))
+        return await value_of_step(ctx, self._if_false, chosen(arguments, self._if_false), "if-false")

@@ -11,6 +11,7 @@ from ._definition import Lifecycle
 from ._effects import EffectSpec, Risk, Semantics
 from ._making import define_tool
 from ._options import Availability, Digests, Names, Placement
+from ._policy import Policy, PolicyContext
 from ._process import Process
 from ._tool import Tool
 
@@ -184,6 +185,14 @@ class ToolBuilder(Generic[R]):
     def availability(self, availability: Availability, /) -> ToolBuilder[R]:
         """What says whether it can be used here."""
         return self._with("availability", availability)
+
+    def policy(self, policy: Policy | None, /) -> ToolBuilder[R]:
+        """What is asked before each call of it, or told how each ended."""
+        return self._with("policy", policy)
+
+    def policy_context(self, context: PolicyContext | None, /) -> ToolBuilder[R]:
+        """What its policy finds in the request, or a function that answers that."""
+        return self._with("policy_context", context)
 
     def digests(self, digests: bool | Digests = True, /) -> ToolBuilder[R]:  # noqa: FBT001, FBT002  # a word to say
         """Of what its results carry digests."""

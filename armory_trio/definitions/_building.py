@@ -12,7 +12,16 @@ from ._checks import flag, named, shown, text, told
 from ._context import BlockingContext
 from ._definition import ToolDefinition
 from ._effects import parse_effect
-from ._functions import awaiting, docstring_of, kind_of, name_of, positional_names, require_callable, surrounding_names
+from ._functions import (
+    awaiting,
+    docstring_of,
+    kind_of,
+    name_of,
+    positional_names,
+    require_callable,
+    require_plain,
+    surrounding_names,
+)
 from ._identity import ToolId
 from ._importable import require_importable
 from ._lazy import Lazy, LazyBody
@@ -149,6 +158,8 @@ def _options(subject: str, kind: Kind, declared: Mapping[str, object]) -> ToolOp
     for field in ("reads", "writes", "reducer"):
         if kind_of(getattr(how, field)) == "async":
             raise DefinitionError(subject, field, "is async, and nothing waits for it; write it with def")
+    if callable(how.policy_context):
+        require_plain(subject, "policy_context", how.policy_context, "no arguments")
     return how
 
 

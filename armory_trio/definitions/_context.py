@@ -200,18 +200,24 @@ class ToolContext(_ContextBase):
         """Return once this execution was asked to stop. Cancelled: changes nothing."""
 
     @abstractmethod
-    async def call(self, tool: str | ToolLike, arguments: Mapping[str, object] | None = None, /) -> ToolResult[object]:
+    async def call(
+        self, tool: str | ToolLike, arguments: Mapping[str, object] | None = None, /, *, place: str | None = None
+    ) -> ToolResult[object]:
         """Run another tool as a child: same deadline, aborted with this one, never more authority.
 
         Args:
             tool: The name or id of a tool of the toolbox; or a `Tool` itself, which need not be in it.
             arguments: As in a `ToolCall`.
+            place: A name for this step of the tool that calls, each its own. When a named step has to wait for a
+                person, and the caller hands its result on, the caller is run again once that person agreed: named steps
+                that ended before are then answered from what was recorded, and none of them runs a second time.
 
         Returns a result for every end of the child. Cancelled: the child is aborted and waited for.
 
         Raises:
             ExecutionOver: The outcome of this execution is decided.
             TypeError: *tool* is neither a name nor a tool.
+            ValueError: Another step has this place already.
         """
 
     @abstractmethod
@@ -236,7 +242,9 @@ class BlockingContext(_ContextBase):
         """Block until this execution was asked to stop."""
 
     @abstractmethod
-    def call(self, tool: str | ToolLike, arguments: Mapping[str, object] | None = None, /) -> ToolResult[object]:
+    def call(
+        self, tool: str | ToolLike, arguments: Mapping[str, object] | None = None, /, *, place: str | None = None
+    ) -> ToolResult[object]:
         """Run another tool as a child and block until it ended; see `ToolContext.call`."""
 
     @abstractmethod

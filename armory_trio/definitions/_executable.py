@@ -12,6 +12,7 @@ from ._canonical import canonical_text
 from ._checks import shown
 from ._definition import ToolDefinition
 from ._options import Availability, Digests, Names, Placement, refuse_unknown
+from ._policy import Policy, PolicyContext
 from ._process import Process
 from ._tool import Tool, is_tool
 from .contracts import PairValidator, contract_from_pair, contract_from_schema, output_contract
@@ -30,6 +31,8 @@ class ExecutionDeclarations(TypedDict, total=False):
     writes: Names
     placement: Placement | Process
     availability: Availability
+    policy: Policy | None
+    policy_context: PolicyContext | None
     digests: bool | Digests
     reducer: Callable[[list[object]], object]
     buffer: int

@@ -11,6 +11,7 @@ from ..errors import DefinitionError
 from ._checks import count, flag, instance, named, names, near, one_of, seconds, shown
 from ._definition import Lifecycle
 from ._effects import EffectSpec, Risk, Semantics
+from ._policy import Policy, PolicyContext, after_execute_of, policy_context
 from ._process import Process
 from ._value import Value
 
@@ -73,6 +74,8 @@ class Declarations(TypedDict, total=False):
     writes: Names
     placement: Placement | Process
     availability: Availability
+    policy: Policy | None
+    policy_context: PolicyContext | None
     digests: bool | Digests
     buffer: int
 
@@ -122,6 +125,10 @@ def _groups(value: object) -> tuple[str, ...]:
     return names(_SUBJECT, "groups", value)
 
 
+def _policy_context(value: PolicyContext | None) -> PolicyContext | None:
+    return policy_context(_SUBJECT, value)
+
+
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class ToolOptions(Value):
     """How a tool is to be run. Times are seconds.
@@ -140,6 +147,9 @@ class ToolOptions(Value):
             process.
         process: What else was declared of its worker process; None when it runs in none.
         availability: Says from the toolbox's context whether it can be used here. One that raises says no.
+        policy: Asked before each call of it, after the toolbox's; or told how each ended. See `PolicyHook`.
+        policy_context: What its policy finds in the request, over the toolbox's: named values, copied shallowly, or a
+            function that answers them. It must not wait.
         digests: Of what its results carry digests: ``input`` (the arguments as they were sent), ``output`` (the value).
         reducer: Makes the value of a generator tool out of its chunks; without one the value is their list.
         buffer: How many chunks a generator tool may be ahead of its reader.
@@ -161,6 +171,8 @@ class ToolOptions(Value):
     placement: Placement = "task"
     process: Process | None = None
     availability: Availability | None = None
+    policy: Policy | None = attrs.field(default=None, repr=False)
+    policy_context: PolicyContext | None = attrs.field(default=None, converter=_policy_context, repr=False)
     digests: frozenset[Side] = attrs.field(default=frozenset[Side](), converter=_digests)
     reducer: Reducer | None = None
     buffer: int = 64
@@ -181,6 +193,9 @@ class ToolOptions(Value):
             value: object = getattr(self, field)
             if value is not None and not callable(value):
                 raise DefinitionError(_SUBJECT, field, f"must be a function, not {shown(value)}")
+        if self.policy is not None:
+            with named(_SUBJECT):
+                after_execute_of(self.policy, "policy")
 
 
 OPTION_NAMES: Final = tuple(attribute.name for attribute in attrs.fields(ToolOptions) if attribute.name != "process")

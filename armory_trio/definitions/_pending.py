@@ -9,6 +9,7 @@ import msgspec
 
 from ..errors import JsonError
 from ._canonical import thaw_json
+from ._values import RequestContext
 
 PauseTier = Literal["capability", "declared", "toolbox", "tool"]
 """Who asks: the approval policy, the tool's ``requires_approval``, the toolbox's hook, the tool's own hook."""
@@ -28,6 +29,34 @@ class Question(msgspec.Struct, frozen=True):
     tier: PauseTier
     reason: str
     action: RequiredAction
+
+
+class ApprovalRequest(msgspec.Struct, frozen=True):
+    """A question about a call, for a person who is asked while the call waits.
+
+    Args:
+        execution_id: The execution that waits.
+        call_id: The call that it answers.
+        tool_name: Its tool.
+        arguments: What would run: validated, edited by hooks, defaults filled in. They can't be changed.
+        question: What is asked, by whom and why.
+        effect: The class of the tool's effect, such as ``external-write``; None when nobody said.
+        targets: What it would change, as ``kind:id``.
+        owner_id: Whose call it is, or None.
+        parent_id: The execution of the tool that made the call, or None.
+        request_context: On whose behalf it is made, or None.
+    """
+
+    execution_id: str
+    call_id: str
+    tool_name: str
+    arguments: Mapping[str, object]
+    question: Question
+    effect: str | None = None
+    targets: tuple[str, ...] = ()
+    owner_id: str | None = None
+    parent_id: str | None = None
+    request_context: RequestContext | None = None
 
 
 class ApprovalScope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -99,6 +128,7 @@ class ComposedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A composed tool that waits because one of its steps does, and what it has done so far.
 
     Args:
+        call_id: The id of its call.
         tool_id: The composed tool.
         tool_definition_revision: The digest of its definition.
         arguments: Its own effective arguments.
@@ -107,6 +137,7 @@ class ComposedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         satisfied: Questions about the composed tool itself that were answered already.
     """
 
+    call_id: str
     tool_id: str
     tool_definition_revision: str
     arguments: Mapping[str, object]
@@ -126,6 +157,7 @@ class PendingApproval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         tool_id: The full id of that.
         arguments: What would run: validated, edited by hooks, defaults filled in.
         question: What the person is asked now.
+        edited: Whether a hook or a person made the arguments what they are: others were sent.
         effect: The class of the tool's effect, such as ``external-write``; None when nobody said.
         targets: What it would change, as ``kind:id``.
         metadata: What the tool's definition says of itself.
@@ -141,6 +173,7 @@ class PendingApproval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tool_id: str
     arguments: Mapping[str, object]
     question: Question
+    edited: bool = False
     effect: str | None = None
     targets: tuple[str, ...] = ()
     metadata: Mapping[str, object] = {}

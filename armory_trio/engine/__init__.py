@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from ._abort import AbortAnswer as AbortAnswer
+from ._approvals import GrantTerms as GrantTerms
+from ._authority import AuthorityOptions as AuthorityOptions
 from ._events import AbortRequested as AbortRequested
 from ._events import AdmissionWasClosed as AdmissionWasClosed
+from ._events import ApprovalRequested as ApprovalRequested
+from ._events import ApprovalResolved as ApprovalResolved
 from ._events import ChunkEmitted as ChunkEmitted
 from ._events import CustomEmitted as CustomEmitted
 from ._events import EffectClosed as EffectClosed
@@ -13,6 +17,7 @@ from ._events import ExecutionAdmitted as ExecutionAdmitted
 from ._events import ExecutionRefused as ExecutionRefused
 from ._events import ExecutionSettled as ExecutionSettled
 from ._events import ExecutionStarted as ExecutionStarted
+from ._events import GrantUsed as GrantUsed
 from ._events import Happening as Happening
 from ._events import Lagged as Lagged
 from ._events import LogWritten as LogWritten

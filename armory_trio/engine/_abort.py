@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Coroutine, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final, Literal
 
@@ -74,17 +74,11 @@ def _abort_queued(record: Record) -> None:
         record.hook_scope.cancel("the call was aborted")
     else:
         if record.hook is not None:
-            close_unasked(record.hook)
+            record.hook.abandon()
             record.hook = None
         if record.turn is not None:
             record.turn.set()
         end(record, "abort", "none")
-
-
-def close_unasked(hook: Awaitable[object]) -> None:
-    """A hook that was called and will not be awaited; a coroutine would complain."""
-    if isinstance(hook, Coroutine):
-        hook.close()
 
 
 def abort_children(record: Record, reason: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from contextlib import suppress
 from contextvars import ContextVar
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
@@ -12,18 +12,20 @@ from typing import Final, cast
 import outcome
 import trio
 
-from ..definitions import ToolError
+from ..definitions import ToolError, ToolFailure, ToolResult
 from ._abort import abort_children, request_abort
-from ._admission import VALIDATION, go_on_with, prepare, refuse_unvalidated
+from ._admission import judge
 from ._concurrency import is_cancelled, leaves
 from ._events import ExecutionStarted
 from ._execution import Core, Record
 from ._failures import StrayCancelled, description_of
 from ._lifecycle import FINAL, QUEUED
 from ._onion import OnionBody
-from ._options import NO_OPTIONS, Options
+from ._options import DIRECTLY, NO_OPTIONS, Options
+from ._permits import Hook
 from ._plan import Plan
-from ._settlement import cancelled, decide, end, failed, finish, returned
+from ._resumption import pending_within, waited_for
+from ._settlement import cancelled, decide, end, failed, finish, hand_on, returned
 from ._tool_context import Door, TaskContext
 from .placement import Placed, deliver_inline, place
 
@@ -59,10 +61,11 @@ class Actor:
             record.outside = outside if outside.core is not record.core else outside.outside
         CURRENT.set(record)
         try:
-            while record.hook is not None:
-                await _ask_hook(record, record.hook)
-            if record.turn is not None and not record.claim_held and record.state == QUEUED:
-                await record.turn.wait()
+            while record.hook is not None or not _is_ready(record):
+                if record.hook is not None:
+                    await _ask_hook(record, record.hook)
+                elif record.turn is not None and not record.claim_held:
+                    await record.turn.wait()
             if record.state == QUEUED:
                 if record.core.fallen:
                     request_abort(record, "supervisor", "the supervisor fell")
@@ -113,12 +116,11 @@ class Actor:
                 completed, value, failure = _read(ended)
         if record.children:
             abort_children(record, "its caller ended")
-        if completed:
-            _conclude(record, plan, value)
-        elif failure is not None:
-            failed(record, failure)
+        waits = waited_for(value if failure is None else failure) if record.abort is None else None
+        if waits is not None:
+            await _hand_on(record, waits, completed=completed)
         else:
-            cancelled(record)
+            _conclude(record, plan, value, failure, completed=completed)
 
 
 _NOT_YET_A_VALUE: Final = frozenset[type]((AsyncGeneratorType, GeneratorType, CoroutineType))
@@ -129,8 +131,24 @@ def _read(ended: outcome.Maybe[object]) -> tuple[bool, object, BaseException | N
     return (True, ended.value, None) if isinstance(ended, outcome.Value) else (False, None, ended.error)
 
 
-def _conclude(record: Record, plan: Plan, value: object) -> None:
-    if plan.bare:
+async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool) -> None:
+    """The body ended with what a call of its own came to, which has to wait for somebody: so does the whole."""
+    record.returned = record.returned or completed
+    assert waits.action is not None
+    try:
+        pending = await pending_within(record, waits)
+    except ToolFailure as exc:
+        failed(record, exc)
+    else:
+        hand_on(record, waits.action, pending)
+
+
+def _conclude(record: Record, plan: Plan, value: object, failure: BaseException | None, *, completed: bool) -> None:
+    if failure is not None:
+        failed(record, failure)
+    elif not completed:
+        cancelled(record)
+    elif plan.bare:
         record.returned = True
         returned(record, value, plan.check_output)
     else:
@@ -163,36 +181,44 @@ def _limit_time(record: Record, plan: Plan, options: Options, now: float) -> Non
         timers.at(record.idle_at, record, "idle")
 
 
-async def _ask_hook(record: Record, hook: Awaitable[object]) -> None:
-    # The only code of the user's that may run for a queued call: aborted meanwhile, it is cancelled and waited for.
+def _is_ready(record: Record) -> bool:
+    """Whether nothing is left to wait for but the body; what is found to be left becomes the hook of *record*."""
+    if record.state != QUEUED:
+        return True
+    if record.turn is not None and not record.claim_held:
+        return False
+    plan, permit = record.plan, record.permit
+    if plan is not None and plan.toolbox is not record.core.toolbox and record.options is not DIRECTLY:
+        from ._authorize import is_out_of_date  # noqa: PLC0415  # only where a toolbox is exchanged
+
+        if is_out_of_date(record):
+            judge(record)
+            return record.hook is None and _is_ready(record)
+    if permit is not None and plan is not None and permit.wants_taking(bare=plan.bare):
+        from ._spending import take  # noqa: PLC0415  # only who has rules pays for it
+
+        take(record)
+        return False
+    return True
+
+
+async def _ask_hook(record: Record, hook: Hook) -> None:
+    # Code of the host's that runs for a queued call: aborted meanwhile, it is cancelled and waited for.
     record.hook = None
-    validates = record.waits_for == VALIDATION
-    answer: object = False
+    answer: object = None
     failure: BaseException | None = None
     record.hook_scope = trio.CancelScope()
     try:
         with record.hook_scope:
-            answer = await hook
+            answer = await hook.start()
     except BaseException as exc:  # noqa: ASYNC103  # raises again what is not the hook's own
         failure = _own_failure(record, exc)
     record.hook_scope = None
     if record.verdict is not None:
         record.waits_for = None
         end(record, "end", "none")
-    elif validates:
-        _validated(record, answer, failure)
     else:
-        record.waits_for = None
-        if failure is not None:
-            _log.warning("the availability hook of %s raised, so it counts as unavailable: %r", record.name, failure)
-        prepare(record, available=answer is True)
-
-
-def _validated(record: Record, answer: object, failure: BaseException | None) -> None:
-    if failure is None:
-        go_on_with(record, cast("Mapping[str, object]", answer))
-    else:
-        refuse_unvalidated(record, failure)
+        hook.then(record, answer, failure)
 
 
 def _own_failure(record: Record, exc: BaseException) -> BaseException:

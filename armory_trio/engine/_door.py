@@ -4,21 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import trio
 
 from ..definitions import Tool, ToolCall, ToolResult
 from ..errors import AdmissionClosed, ExecutionOver
 from ._abort import on_due, request_abort
 from ._actor import Actor, engine_error, running_in
-from ._admission import admit, go_on, require_room
+from ._admission import admit, go_on
 from ._batch import Batch
 from ._concurrency import is_cancelled
 from ._events import ExecutionAdmitted
 from ._execution import Core, Record
 from ._handle import CALLER_CANCELLED, Execution, latch_of_release, leave
-from ._lifecycle import AbortSource
+from ._journal import Journal
+from ._lifecycle import AbortSource, strongest
 from ._options import DIRECTLY, NO_OPTIONS, Options
+from ._plan import Plan
 from ._plans import Plans
+from ._resumption import call_of, prepare
+from ._room import require_room
+
+
+class Step(msgspec.Struct, frozen=True, eq=False):
+    """A nested call that has a place in its caller."""
+
+    place: str
+    call: ToolCall
+    plan: Plan | None
 
 
 class Door:
@@ -180,15 +193,43 @@ class Door:
             raise
 
     async def _run_nested(
-        self, parent: Record, called: str | Tool[..., object], arguments: Mapping[str, object]
+        self,
+        parent: Record,
+        called: str | Tool[..., object],
+        arguments: Mapping[str, object],
+        place: str | None,
     ) -> ToolResult[object]:
         inherited = parent.options
         options = Options(human_timeout=inherited.human_timeout, elicit=inherited.elicit, metadata=inherited.metadata)
-        if isinstance(called, Tool):
-            record = self.make(ToolCall(called.name, arguments), options, parent)
-            record.plan = self.plans.of(called)
-            self.begin(record)
-        else:
-            record = self.open(ToolCall(called, arguments), options, parent)
+        plan = self.plans.of(called) if isinstance(called, Tool) else None
+        call = ToolCall(called if isinstance(called, str) else called.name, arguments)
+        if place is not None:
+            return await self._run_step(parent, Step(place, call, plan or self.plans.find(call.name)), options)
+        record = self.make(call, options, parent)
+        record.plan = plan
+        self.begin(record)
         await self.released(record)
         return record.take()
+
+    async def _run_step(self, parent: Record, step: Step, options: Options) -> ToolResult[object]:
+        """Run a step that has a place, go on with it where it had to wait, or answer what it came to before."""
+        journal = parent.journal
+        if journal is None:
+            journal = parent.journal = Journal()
+        journal.begin(step.place)
+        tool = None if step.plan is None else step.plan.tool
+        known = journal.known(step.place, tool)
+        if known is not None:
+            parent.past_effect = strongest(parent.past_effect, known.effect)
+            await trio.lowlevel.checkpoint()
+            return known
+        resumption = None if step.plan is None else journal.resumption_at(step.place, step.plan.id)
+        record = self.make(step.call if resumption is None else call_of(resumption), options, parent)
+        record.plan = step.plan
+        if resumption is not None:
+            prepare(record, resumption)
+        self.begin(record)
+        await self.released(record)
+        result = record.take()
+        journal.end(step.place, result, tool)
+        return result

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 import msgspec
 
 from ..authority import LoopPattern
-from ..definitions import Category, Effect, LogLevel, Outcome
+from ..definitions import Category, Effect, LogLevel, Outcome, PauseTier
 from ..toolbox import NameTier
 from ._lifecycle import AbortSource, State
 
@@ -72,6 +73,47 @@ class ExecutionRefused(OfExecution, frozen=True, kw_only=True, tag=True):
 
     category: Category
     code: str
+
+
+Decision = Literal["approved", "edited", "denied", "unanswered", "failed", "revoked"]
+"""What became of a question about a call: ``unanswered`` in time, ``failed`` because nobody could be asked."""
+
+
+class ApprovalRequested(OfExecution, frozen=True, kw_only=True, tag=True):
+    """A person is asked about a call: in place, or by what its result carries.
+
+    Args:
+        tier: Who asks: ``capability``, ``declared``, ``toolbox`` or ``tool``.
+        kind: ``approval`` or ``input``.
+        reason: Why.
+        approval_id: That of the descriptor; None when the call waits in place.
+    """
+
+    tier: PauseTier
+    kind: Literal["approval", "input"]
+    reason: str
+    approval_id: str | None = None
+
+
+class ApprovalResolved(OfExecution, frozen=True, kw_only=True, tag=True):
+    """A question about a call was answered; by a descriptor, as soon as the body of the resumed call begins."""
+
+    decision: Decision
+    approval_id: str | None = None
+
+
+class GrantUsed(OfExecution, frozen=True, kw_only=True, tag=True):
+    """A grant answered the question of the approval policy, and the body begins.
+
+    Args:
+        grant_id: The grant.
+        principal: On whose behalf.
+        uses_remaining: How often it can still be used.
+    """
+
+    grant_id: str
+    principal: str | None
+    uses_remaining: int
 
 
 class ExecutionStarted(OfExecution, frozen=True, kw_only=True, tag=True):

@@ -1,26 +1,25 @@
-"""One execution's record, and the shared state of the supervisor that it lives in."""
+"""One execution's record."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Awaitable, Callable
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 import msgspec
 import trio
 
-from ..definitions import Category, ChunkStage, Content, Effect, Outcome, RequestContext, ToolCall, ToolResult
-from ..toolbox import Toolbox
-from ._concurrency import Latch, current_clock
+from ..definitions import Category, ChunkStage, Effect, Outcome, RequestContext, ToolCall, ToolResult
+from ._concurrency import Latch
+from ._core import CoreOf
 from ._events import ChunkEmitted, Happening
-from ._feed import EventFeed
+from ._journal import Journal
 from ._lifecycle import FINAL, QUEUED, Abort, Cleanup, Lifecycle, Progress, Snapshot, strongest
-from ._options import Elicitor, Options, Settings
+from ._options import Elicitor, Options
+from ._permits import Hook, Permit
 from ._plan import Plan
-from ._roles import NOBODY, Feeder, Hooks, Keeper, Repeats, Window
-from ._subscriptions import Publications
-from ._timers import Kind, Timers
-from .capacity import Claim, Planner
+from ._roles import NOBODY, Feeder, Keeper, Window
+from ._timers import Kind
+from .capacity import Claim
 
 Verdict = tuple[Outcome, Category | None, str | None]
 """What the caller is told, without its words: outcome, and category and code of an error."""
@@ -28,86 +27,8 @@ Verdict = tuple[Outcome, Category | None, str | None]
 _NOT_YET: Final = (None, None, None)
 
 
-class Core:
-    """What all executions of one supervisor share. Only synchronous code touches it."""
-
-    def __init__(self, toolbox: Toolbox, settings: Settings, *, prefix: str) -> None:
-        self.toolbox = toolbox
-        self.settings = settings
-        self.prefix = prefix
-        self.timers = Timers()
-        self.planner = Planner()
-        self.log = Publications()
-        self.feed = EventFeed()
-        self.live: dict[str, Record] = {}
-        self.kept: deque[Record] = deque(maxlen=settings.retention.count)
-        self.watches_kept = settings.retention.seconds is not None
-        """Whether kept records have to be looked at before a new one comes: not only their number counts."""
-        self.idle: list[Latch] = []
-        self.always: tuple[str, ...] = ()
-        """The limits that every call needs a slot of."""
-        self.wants_room = False
-        """Whether every call, or every call with an owner, needs a slot of something."""
-        self.admitted = self.numbered = 0
-        self.spent = 0
-        self.uncertain = 0
-        """How many have ended with an unknown effect or a failed cleanup, kept or not."""
-        self.closed = False
-        self.closed_because = ""
-        self.hooks = Hooks()
-        if settings.loops is not None:
-            self.hooks.repeats = Repeats(settings.loops)
-        self.workers: object = None  # the worker processes, made by the first body that runs in one
-        self.fallen = False
-        """Set when the whole supervisor falls: no further body may begin."""
-        self.stopping: deque[tuple[Record, str]] | None = None
-        """Children that are still to be asked to stop, and why; None while nobody is asking."""
-        self.bugs: list[str] = []
-        self.now = current_clock()
-        """Reads trio's clock, in seconds."""
-        self.opened_at = self.now()
-        self.nursery: trio.Nursery
-        self.due: Callable[[Record, Kind, float], None]
-        self.encode: Callable[[object], tuple[Content, ...]]
-
-    def retire(self, record: Record) -> None:
-        """Move *record*, whose body is gone, from the live ones to the kept ones."""
-        del self.live[record.id]
-        kept = self.kept
-        if self.watches_kept:
-            self.forget_expired()
-        if self.log.active and len(kept) == kept.maxlen:
-            self.log.forget(kept[0] if kept else record)  # what makes room, or cannot be kept at all
-        kept.append(record)
-        if self.idle:
-            self.stir()
-
-    def forget_expired(self) -> None:
-        """Drop what is kept for longer than was asked for."""
-        seconds, kept = self.settings.retention.seconds, self.kept
-        if seconds is None:
-            return
-        horizon = self.now() - seconds
-        while kept and _ended_before(kept[0], horizon):
-            record = kept.popleft()
-            if self.log.active:
-                self.log.forget(record)
-
-    def stir(self) -> None:
-        """Something ended for which a shutdown may wait."""
-        for latch in self.idle:
-            latch.set()
-        self.idle.clear()
-
-    async def stirred(self) -> None:
-        """Return when something has ended. Cancelled: nothing has changed."""
-        latch = Latch()
-        self.idle.append(latch)
-        await latch.wait()
-
-
-def _ended_before(record: Record, horizon: float) -> bool:
-    return record.ended_at is not None and record.ended_at < horizon
+Core: TypeAlias = "CoreOf[Record]"
+"""What the executions of one supervisor share."""
 
 
 class Record(Lifecycle):
@@ -132,6 +53,10 @@ class Record(Lifecycle):
     # for whom
     owner: str | None
     request_context: RequestContext | None
+    permit: Permit | None
+    """What was judged of it; None when nobody has anything to say about such calls."""
+    journal: Journal | None
+    """What its steps came to, if it named them."""
     parent: Record | None
     outside: Record | None
     """The execution of another supervisor whose body made this call; None once this one is over."""
@@ -146,7 +71,7 @@ class Record(Lifecycle):
     in_order: bool
     turn: Latch | None
     waits_for: str | None
-    hook: Awaitable[object] | None
+    hook: Hook | None
     hook_scope: trio.CancelScope | None
 
     # running
@@ -227,7 +152,9 @@ class Record(Lifecycle):
         self.collects, self.in_thread, self.extra_needs = True, False, ()
         self._streaming = self.counted = self.claim_held = self.in_order = self.returned = self.cut = False
         self.waits = self.attempts = self.chunks = self.paused = self.timers = self.published = 0
-        self.plan = self.owner = self.request_context = self.parent = self.outside = self.started_by = None
+        self.plan = self.owner = self.request_context = self.permit = self.journal = self.parent = self.outside = (
+            self.started_by
+        ) = None
         self.validated = self.batch_id = self.batch_index = self.claim = self.turn = None
         self.waits_for = self.hook = self.hook_scope = self.scope = self.failure_effect = self.final_effect = None
         self.windows = self.children = self.open_waits = self.progress = self.collected = self.feeder = None
@@ -321,7 +248,7 @@ class Record(Lifecycle):
         else:
             self.keeper = NOBODY
 
-    def tell(self, kind: type[Happening], **facts: object) -> None:
+    def tell(self, kind: type[Happening], /, **facts: object) -> None:
         """Send an event of this execution. Only called while somebody reads."""
         feed = self.core.feed
         feed.send(self._event(kind, facts))

@@ -6,9 +6,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from ._actor import running_in
-from ._admission import standing_of
 from ._execution import Record
 from ._lifecycle import FINAL
+from ._room import standing_of
 from ._settlement import wake
 from .capacity import Claim, Refused
 

@@ -106,6 +106,11 @@ class OnionBody:
                 await self._plan.tool.load()
                 self._must_be_wanted()
             record = self._record
+            if record.permit is not None:
+                from ._spending import use_up_or_fail  # noqa: PLC0415  # only who has rules pays for it
+
+                await use_up_or_fail(record)
+                self._must_be_wanted()
             collects = record.feeder is None or record.collects
             value = await self._run_body(Pipeline(staged, collects=collects))
         except trio.Cancelled:  # noqa: ASYNC103  # raised again below, after what was left behind was seen to

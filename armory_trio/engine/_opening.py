@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar, Unpack
 
 import trio
 
@@ -15,11 +15,13 @@ from ..definitions._minting import IDS
 from ..errors import DefinitionError
 from ..toolbox import LiveToolbox, Resolution, Toolbox
 from ._abort import on_due
-from ._admission import set_limits
+from ._authority import AuthorityOptions, freeze_authority
 from ._concurrency import Latch, open_private_nursery
+from ._core import CoreOf
 from ._exchange import followed
 from ._execution import Core
 from ._options import Budget, Limits, Retention, Settings, check_seconds
+from ._room import set_limits
 from ._supervisor import Supervisor
 
 _DEFAULT_LIMITS: Final = Limits()
@@ -62,6 +64,7 @@ async def open_supervisor(
     error_detail: ErrorDetail = "message",
     cleanup_timeout: float = 30.0,
     drain_for: float = 30.0,
+    **authority: Unpack[AuthorityOptions],
 ) -> AsyncGenerator[Supervisor]:
     """Run tool calls for as long as the block lasts.
 
@@ -84,6 +87,7 @@ async def open_supervisor(
             text) or ``declared`` (a generic line and the execution id).
         cleanup_timeout: Seconds that a body may take to end once it was cancelled, before it is given up.
         drain_for: Seconds that a drain may take.
+        authority: Who may allow what; see `AuthorityOptions`.
 
     Raises:
         DefinitionError: An option is wrong.
@@ -97,10 +101,19 @@ async def open_supervisor(
     if error_detail not in ("message", "declared"):
         raise DefinitionError("open_supervisor", "error_detail", f"is {error_detail!r}; give message or declared")
     settings = Settings(
-        limits, budget, retention, error_detail, cleanup_timeout, drain_for, default_request_context, resolution, loops
+        limits,
+        budget,
+        retention,
+        error_detail,
+        cleanup_timeout,
+        drain_for,
+        default_request_context,
+        resolution,
+        loops,
+        freeze_authority(authority),
     )
     held = toolbox if isinstance(toolbox, Toolbox) else toolbox.toolbox
-    core = Core(held, settings, prefix=f"exe-{IDS.of_supervisor()}")
+    core: Core = CoreOf(held, settings, prefix=f"exe-{IDS.of_supervisor()}")
     core.due = on_due
     core.encode = encode_content
     set_limits(core)

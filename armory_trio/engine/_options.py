@@ -13,6 +13,7 @@ from ..authority import LoopDetection
 from ..definitions import ElicitAnswer, ElicitRequest, RequestContext
 from ..errors import DefinitionError
 from ..toolbox import Resolution
+from ._authority import Authority
 
 Elicitor = Callable[[ElicitRequest], Awaitable[ElicitAnswer]]
 """Asks a person; cancelled when the question is withdrawn."""
@@ -210,3 +211,4 @@ class Settings(msgspec.Struct, frozen=True):
     default_request_context: RequestContext | None
     resolution: Resolution | None
     loops: LoopDetection | None
+    authority: Authority

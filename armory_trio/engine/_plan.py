@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from ..definitions import Middleware, Placement, Tool, ToolCall, ToolDefinition, ToolOptions
+from ..definitions._policy import AfterExecute, after_execute_of
 from ..toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from ..authority.policy import Rules
 
 Names = tuple[str, ...] | Callable[[Mapping[str, object]], Iterable[str]]
 
@@ -36,6 +40,8 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
         on_deprecated: Whom to tell of each call, because the tool is deprecated and somebody asked for it.
         toolbox: Where the tool was found; what the tool sees of it, even when another takes its place meanwhile.
         bare: Whether nothing stands around the body: no middleware, nothing to load.
+        rules: What calls of it are judged by; None when nobody has anything to say about any of them.
+        auditors: Who is told how its calls ended.
         reduces: Whether its reducer makes the value of its chunks, and not what stands around it.
     """
 
@@ -62,7 +68,6 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
     effect_windows: bool
     interruptible: bool
     key_required: bool
-    approval_required: bool
     middleware: tuple[Middleware, ...]
     check_output: Callable[[object], object] | None
     bare: bool
@@ -70,6 +75,8 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
     digests: frozenset[str]
     on_deprecated: Callable[[Tool[..., object], ToolCall], object] | None
     own_limit: str
+    rules: Rules | None
+    auditors: tuple[AfterExecute, ...]
     reduces: bool = True
 
 
@@ -103,8 +110,7 @@ def compile_plan(tool: Tool[..., object], toolbox: Toolbox, *, groups: Container
     definition, options = tool.definition, tool.options
     identity = str(tool.id)
     timeout = toolbox.default_timeout if options.timeout is None else options.timeout
-    targets = _exclusive_targets(definition)
-    own = _PER_TOOL + identity + label
+    targets, own = _exclusive_targets(definition), _PER_TOOL + identity + label
     size = 1 if targets == _ALONE else options.concurrency
     return Plan(
         tool=tool,
@@ -130,7 +136,6 @@ def compile_plan(tool: Tool[..., object], toolbox: Toolbox, *, groups: Container
         effect_windows=definition.effect_windows,
         interruptible=definition.semantics.cancellation != "unsupported",
         key_required=definition.semantics.idempotency == "required",
-        approval_required=definition.requires_approval,
         middleware=tool.middleware or (),
         check_output=tool.check_output,
         bare=not tool.middleware and tool.load is None,
@@ -138,7 +143,28 @@ def compile_plan(tool: Tool[..., object], toolbox: Toolbox, *, groups: Container
         digests=options.digests,
         on_deprecated=toolbox.on_deprecated if definition.deprecated else None,
         own_limit=own,
+        rules=rules_of(tool, toolbox),
+        auditors=auditors_of(tool, toolbox),
     )
+
+
+def rules_of(tool: Tool[..., object], toolbox: Toolbox) -> Rules | None:
+    """What calls of *tool* are judged by in *toolbox*; None when nobody has anything to say about any of them."""
+    own = tool.options.policy
+    open_to_all = toolbox.gates is None and toolbox.approval_policy is None and toolbox.policy is None and own is None
+    if open_to_all and not tool.definition.requires_approval:
+        return None
+    from ..authority.policy import Rules, standing  # noqa: PLC0415  # only who has rules pays for them
+
+    rules = Rules(gates=toolbox.gates, approval_policy=toolbox.approval_policy, policy=toolbox.policy, tool_policy=own)
+    told = bool(auditors_of(tool, toolbox))
+    return None if not rules.hooked and not told and standing(rules, tool.definition) == () else rules
+
+
+def auditors_of(tool: Tool[..., object], toolbox: Toolbox) -> tuple[AfterExecute, ...]:
+    """Who is told how calls of *tool* ended in *toolbox*: its policy, then the tool's own."""
+    found = [after_execute_of(policy, "policy") for policy in (toolbox.policy, tool.options.policy)]
+    return tuple(told for told in found if told is not None)
 
 
 def resources(names: Names, arguments: Mapping[str, object], owner: str | None) -> frozenset[str]:

@@ -7,30 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from typing import Final
 
 import msgspec
 import trio
 
-from ..content import UnencodableResult, words_for_error
+from ..content import UnencodableResult
 from ..definitions import (
     ArgumentIssue,
     Category,
     Content,
     Effect,
-    EffectRecord,
     InvalidArguments,
     OutputInvalid,
-    TextContent,
+    PendingApproval,
+    RequiredAction,
     ToolError,
     ToolFailure,
-    ToolResult,
-    input_digest,
-    output_digest,
     repair_hints,
 )
-from ..errors import ExecutionAborted, ExecutionOver, JsonError
+from ..errors import ExecutionAborted, ExecutionOver
+from . import _results as results
 from ._events import ExecutionRefused, ExecutionSettled, OutcomeDecided
 from ._execution import Core, Record, Verdict
 from ._failures import description_of, error_of, issues_of, sayable, unfit, unreadable, without_wrapping
@@ -48,6 +45,7 @@ _NAMED_AT_MOST: Final = 8
 """Calls below a stopped execution that are named; all are counted."""
 
 _SUCCESS: Final[Verdict] = ("success", None, None)
+_ACTION: Final[Verdict] = ("action_required", None, None)
 
 
 # -- deciding: what the caller is told
@@ -95,25 +93,8 @@ def decide(record: Record, error: ToolError, now: float | None = None) -> Effect
     effect = record.effect
     if error.retryable and effect != "none":
         error = msgspec.structs.replace(error, retryable=False)  # it may have taken effect, whatever else is said
-    chunks = tuple(record.collected) if record.collected else ()
-    result: ToolResult[object] = ToolResult(
-        record.id,
-        record.call_id,
-        record.name,
-        "error",
-        None,
-        _words(record, error, effect, len(chunks)),
-        error,
-        None,
-        effect,
-        _windows(record) if record.windows else (),
-        chunks,
-        record.attempts,
-        0.0 if record.started_at is None else (record.core.now() if now is None else now) - record.started_at,
-    )
-    if record.plan is not None and record.plan.digests:
-        result = _with_digests(record, record.plan, result)
-    record.verdict, record.result = ("error", error.category, error.code), result
+    results.error(record, error, effect, record.core.now() if now is None else now)
+    record.verdict = ("error", error.category, error.code)
     _release(record, effect)
     return effect
 
@@ -128,52 +109,30 @@ def _end_early(record: Record) -> None:
         return  # noqa: ASYNC104  # as said
 
 
-def _succeed(record: Record, value: object, content: tuple[Content, ...], now: float) -> Effect:
+def require_action(record: Record, action: RequiredAction, pending: PendingApproval | None) -> Effect:
+    """Say that somebody has to act before the call can go on, and let the caller go."""
+    if record.stages is not None:
+        _end_early(record)
     effect = record.effect
-    result: ToolResult[object] = ToolResult(
-        record.id,
-        record.call_id,
-        record.name,
-        "success",
-        value,
-        content,
-        None,
-        None,
-        effect,
-        _windows(record) if record.windows else (),
-        (),
-        record.attempts,
-        0.0 if record.started_at is None else now - record.started_at,
-    )
-    if record.plan is not None and record.plan.digests:
-        result = _with_digests(record, record.plan, result)
-    record.verdict, record.result = _SUCCESS, result
+    results.action(record, action, pending, effect, record.core.now())
+    record.verdict = _ACTION
     _release(record, effect)
     return effect
 
 
-def _with_digests(record: Record, plan: Plan, result: ToolResult[object]) -> ToolResult[object]:
-    given = came = None
-    if "input" in plan.digests and record.call is not None:
-        with suppress(JsonError):
-            given = input_digest(record.call.arguments)
-    if "output" in plan.digests and result.outcome == "success" and _value_is_kept(record, plan):
-        came = _digest_of(result.value)
-    return msgspec.structs.replace(result, input_digest=given, output_digest=came)
+def pause(record: Record, action: RequiredAction, pending: PendingApproval | None) -> None:
+    """End a queued execution because somebody has to act first; its body was not entered."""
+    if not record.over:
+        require_action(record, action, pending)
+        end(record, "settle", "none")
 
 
-def _digest_of(value: object) -> str | None:
-    try:
-        return output_digest(value)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: ASYNC103  # code of the value's own, or it has no JSON form; nothing is awaited
-        return None  # noqa: ASYNC104  # as said
-
-
-def _value_is_kept(record: Record, plan: Plan) -> bool:
-    """Whether the value is in the result. Of a stream that is not collected nothing is: any two would look equal."""
-    return record.collects or not (record.chunks or "generator" in plan.tool.kind)
+def _succeed(record: Record, value: object, content: tuple[Content, ...], now: float) -> Effect:
+    effect = record.effect
+    results.success(record, value, content, effect, now)
+    record.verdict = _SUCCESS
+    _release(record, effect)
+    return effect
 
 
 def _release(record: Record, effect: Effect) -> None:
@@ -191,25 +150,14 @@ def _release(record: Record, effect: Effect) -> None:
         record.tell(OutcomeDecided, outcome=outcome, category=category, code=code, effect=effect)
 
 
-def _words(record: Record, error: ToolError, effect: Effect, chunks: int) -> tuple[Content, ...]:
-    ran = record.attempts > 0
-    if record.abort is not None and not chunks and not record.children:
-        return _words_of_abort((record.name, error.category, error.code, error.message, error.retryable, effect, ran))
-    return (TextContent(words_for_error(record.name, error, effect, ran=ran, chunks=chunks)),)
-
-
-@lru_cache(maxsize=64)
-def _words_of_abort(of: tuple[str, Category, str, str, bool, Effect, bool]) -> tuple[Content, ...]:
-    # Those who are stopped together are told the same.
-    name, category, code, reason, retryable, effect, ran = of
-    return (TextContent(words_for_error(name, ToolError(category, code, reason, retryable), effect, ran=ran)),)
-
-
-def _windows(record: Record) -> tuple[EffectRecord, ...]:
-    return tuple(window.record() for window in record.windows) if record.windows else ()
-
-
 # -- the body is gone
+
+
+def hand_on(record: Record, action: RequiredAction, pending: PendingApproval | None) -> None:
+    """The body ended because something that it called waits for somebody's action, and so does the whole."""
+    if record.verdict is None:
+        require_action(record, action, pending)
+    finish(record)
 
 
 def returned(record: Record, value: object, check: Callable[[object], object] | None = None) -> None:
@@ -311,20 +259,9 @@ def finish(record: Record) -> None:
         return
     result = record.result
     if record.windows or (result is not None and result.effect != effect):
-        _tell_what_is_known(record, effect)
+        results.tell_what_is_known(record, effect)
     unknown = record.attempts > 0 and (effect == "unknown" or record.cleanup == "unresolved")
     end(record, "end-unknown" if unknown else "end", effect)
-
-
-def _tell_what_is_known(record: Record, effect: Effect) -> None:
-    """Put into the result what was not known yet when the caller was released."""
-    result = record.result
-    windows = _windows(record) if record.windows else ()
-    if result is not None and (result.effect != effect or result.effects != windows):
-        error, content = result.error, result.content
-        if error is not None:
-            content = _words(record, error, effect, len(result.chunks))
-        record.result = msgspec.structs.replace(result, effect=effect, effects=windows, content=content)
 
 
 def end(record: Record, event: Event, effect: Effect, now: float | None = None) -> None:
@@ -348,7 +285,9 @@ def end(record: Record, event: Event, effect: Effect, now: float | None = None) 
         wake(core, core.planner.release(claim) if record.claim_held else core.planner.withdraw(claim))
         record.claim = record.turn = None
         record.claim_held = False
-    record.validated = record.scope = record.call = record.on_released = record.outside = None
+    if record.permit is not None:
+        record.permit.way.ended(record)
+    record.validated = record.scope = record.journal = record.call = record.on_released = record.outside = None
     if record.abort_latch is not None:
         record.abort_latch.set()
     if record.questions:

@@ -13,13 +13,14 @@ import msgspec
 import trio
 
 from ..definitions._plurals import counted
-from ._abort import cut
+from ._abort import cut, request_abort
 from ._batch import abort_each
 from ._concurrency import open_private_nursery
 from ._events import AdmissionWasClosed
 from ._execution import Core, Record
 from ._lifecycle import FINAL, UNKNOWN_EFFECT, Snapshot
 from ._options import check_seconds
+from ._permits import NOBODY_ASKED
 from ._signals import Caught, catch_signals
 
 Mode = Literal["drain", "abort"]
@@ -120,7 +121,9 @@ def close_admission(core: Core, reason: str) -> None:
     core.closed_because = reason
     if core.feed.readers:
         core.feed.send(AdmissionWasClosed(sequence=core.feed.next(), at=core.now(), reason=reason))
-    for record in core.live.values():
+    for record in tuple(core.live.values()):
+        if record.permit is not None and record.permit.asking:
+            request_abort(record, "shutdown", NOBODY_ASKED)
         for question in record.questions or ():
             question.cancel("the supervisor takes no new work; nobody will answer")
         if record.feeder is not None:

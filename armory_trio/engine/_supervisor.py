@@ -15,6 +15,7 @@ from ..errors import AdmissionClosed, ShutdownFromInside
 from ..toolbox import Toolbox
 from ._abort import AbortAnswer, check_reason
 from ._actor import CURRENT, running_in
+from ._approvals import Approvals
 from ._batch import Batch, BatchMode, OnError, abort_each, check_batch
 from ._concurrency import Latch, is_cancelled
 from ._door import Door
@@ -60,13 +61,12 @@ def _is_kind(given: object) -> bool:
     return isinstance(given, type) and issubclass(given, Happening)
 
 
-class Supervisor:
+class Supervisor(Approvals):
     """Runs tool calls as supervised executions. Made by `open_supervisor`, and only alive inside its block."""
 
     def __init__(self, core: Core) -> None:
-        self._core = core
+        super().__init__(core, Door(core))
         core.hooks.host = weakref.ref(self)
-        self._door = Door(core)
         self._batches = itertools.count(1)
         self._named: weakref.WeakValueDictionary[str, Batch] = weakref.WeakValueDictionary()
         """Batches whose id was given: each is there as long as somebody waits for it or a member is not over."""

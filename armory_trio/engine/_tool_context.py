@@ -32,8 +32,8 @@ from ._tool_actions import Actions, Window, begin_wait, end_wait
 
 T = TypeVar("T")
 
-Door = Callable[[Record, str | Tool[..., object], Mapping[str, object]], Awaitable[ToolResult[object]]]
-"""Runs a call of a tool, or of a name, as a child of a record."""
+Door = Callable[[Record, str | Tool[..., object], Mapping[str, object], str | None], Awaitable[ToolResult[object]]]
+"""Runs a call of a tool, or of a name, as a child of a record; at a place, if its caller names one."""
 
 _LEVELS: Final = ("debug", "info", "warning", "error")
 
@@ -223,11 +223,13 @@ class TaskContext(_Common, ToolContext):
         if record.abort is None:
             self.actions.must_not_be_final()  # it ended without having been asked to
 
-    async def call(self, tool: str | ToolLike, arguments: Mapping[str, object] | None = None, /) -> ToolResult[object]:
+    async def call(
+        self, tool: str | ToolLike, arguments: Mapping[str, object] | None = None, /, *, place: str | None = None
+    ) -> ToolResult[object]:
         self.actions.must_be_open()
         if not (isinstance(tool, str) or is_tool(tool)):
             raise TypeError(f"ctx.call({tool!r}): give the name of a tool, or a tool")
-        return await self._door(self._record, tool, {} if arguments is None else arguments)
+        return await self._door(self._record, tool, {} if arguments is None else arguments, place)
 
     async def elicit(
         self, message: str, *, schema: Mapping[str, object] | None = None, url: str | None = None
@@ -280,8 +282,11 @@ class ThreadContext(_Common, BlockingContext):
     def wait_abort_requested(self) -> None:
         trio.from_thread.run(self._blocking.wait_abort_requested, trio_token=self._token)
 
-    def call(self, tool: str | ToolLike, arguments: Mapping[str, object] | None = None, /) -> ToolResult[object]:
-        return trio.from_thread.run(self._blocking.call, tool, arguments, trio_token=self._token)
+    def call(
+        self, tool: str | ToolLike, arguments: Mapping[str, object] | None = None, /, *, place: str | None = None
+    ) -> ToolResult[object]:
+        calling = partial(self._blocking.call, tool, arguments, place=place)
+        return trio.from_thread.run(calling, trio_token=self._token)
 
     def elicit(
         self, message: str, *, schema: Mapping[str, object] | None = None, url: str | None = None

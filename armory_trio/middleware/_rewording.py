@@ -9,7 +9,7 @@ import msgspec
 import trio
 
 from ..content import words_for_error
-from ..definitions import Effect, MiddlewareCall, ToolError, ToolFailure
+from ..definitions import Effect, MiddlewareCall, ToolError, ToolExecutionError, ToolFailure
 from ..engine._concurrency import is_cancelled, leaves
 from ..errors import ExecutionAborted, ExecutionOver, RepeatRefused
 from ._holding import Run
@@ -53,4 +53,11 @@ def spoken_around(call: MiddlewareCall, error: ToolError) -> int:
 
 
 def _is_ours(exc: BaseException) -> bool:
-    return isinstance(exc, trio.Cancelled) or any(issubclass(type(leaf), _OURS) for leaf in leaves(exc))
+    if isinstance(exc, trio.Cancelled):
+        return True
+    return any(issubclass(type(leaf), _OURS) or _waits(leaf) for leaf in leaves(exc))
+
+
+def _waits(exc: BaseException) -> bool:
+    """Whether something that the tool called waits for somebody: that is handed on as it is."""
+    return isinstance(exc, ToolExecutionError) and exc.result.outcome == "action_required"

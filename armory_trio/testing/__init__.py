@@ -1,6 +1,13 @@
 """For tests of tools and hosts: mocks, scripted models, records of what was called, rules, schedules, fixed ids."""
 
+from ._approval_conformance import ApprovalClock as ApprovalClock
+from ._approval_conformance import ApprovalStoreCase as ApprovalStoreCase
+from ._approval_conformance import OpenApprovalStore as OpenApprovalStore
+from ._approval_conformance import approval_store_cases as approval_store_cases
 from ._deeds import Pause as Pause
+from ._grant_conformance import GrantStoreCase as GrantStoreCase
+from ._grant_conformance import OpenGrantStore as OpenGrantStore
+from ._grant_conformance import grant_store_cases as grant_store_cases
 from ._history import CallHistory as CallHistory
 from ._history import RecordedCall as RecordedCall
 from ._ids import fixed_ids as fixed_ids

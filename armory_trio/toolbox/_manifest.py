@@ -25,14 +25,18 @@ from ..errors import DefinitionError, JsonError
 from ._resolution import AnyTool
 from ._toolbox import GetTool, Toolbox
 
-_TOP: Final = ("revision", "default_timeout", "context", "tools")
+_WRITTEN: Final = {"revision": "revision", "policyRevision": "policy_revision", "approvalRevision": "approval_revision"}
+"""The names of the revisions in JSON, and those of a toolbox."""
+
+_OPTIONS: Final = (*_WRITTEN.values(), "default_timeout")
+_TOP: Final = (*_OPTIONS, "context", "tools")
 _CLASSES: Final = cast(
     "Mapping[str, Callable[..., object]]",
     {"risk": Risk, "lifecycle": Lifecycle, "semantics": Semantics, "placement": Process},
 )
 """Declarations whose tables are the arguments of a class."""
 
-_CODE: Final = ("availability", "reducer", "input")
+_CODE: Final = ("availability", "policy", "policy_context", "reducer", "input")
 """Declarations that may name something in a module."""
 
 
@@ -44,11 +48,11 @@ def toolbox_from_manifest(
     Reading a manifest imports the modules that it names, so runs code: *allow* says which.
 
     Args:
-        path: The file. Its members are ``revision``, ``default_timeout``, ``context`` and ``tools``. Each tool has a
-            ``function``, written ``module:qualname``, and the declarations of `Declarations` by their names; a
-            ``Risk``, ``Lifecycle``, ``Semantics`` or ``Process`` is a table of its arguments; ``input``,
-            ``availability`` and ``reducer`` may be ``module:qualname``, too. A function that is a tool already has
-            nothing declared beside it.
+        path: The file. Its members are ``revision``, ``policy_revision``, ``approval_revision``, ``default_timeout``,
+            ``context`` and ``tools``. Each tool has a ``function``, written ``module:qualname``, and the declarations
+            of `Declarations` by their names; a ``Risk``, ``Lifecycle``, ``Semantics`` or ``Process`` is a table of
+            its arguments; ``input``, ``availability``, ``policy``, ``policy_context`` and ``reducer`` may be
+            ``module:qualname``, too. A function that is a tool already has nothing declared beside it.
         allow: The modules that may be imported, with all inside them: ``["my_agent.tools"]``. None for any.
         context: Named values for the tools, over those of the file.
 
@@ -65,7 +69,7 @@ def toolbox_from_manifest(
     allowed = None if allow is None else names("toolbox_from_manifest", "allow", allow)
     entries = members(str(file), "tools", manifest.get("tools"), "tables, each with a function")
     tools = [_Entry(f"{file}: tools[{index}]", entry, allowed).made() for index, entry in enumerate(entries)]
-    options = {field: value for field, value in manifest.items() if field in ("revision", "default_timeout")}
+    options = {field: value for field, value in manifest.items() if field in _OPTIONS}
     with named(str(file)):
         shared = _table(str(file), "context", manifest.get("context", {}))
         given = _table("toolbox_from_manifest", "context", {} if context is None else context)
@@ -75,7 +79,7 @@ def toolbox_from_manifest(
 def toolbox_to_json(toolbox: Toolbox) -> dict[str, object]:
     """See `Toolbox.to_json`."""
     return {
-        "revision": toolbox.revision,
+        **{written: getattr(toolbox, field) for written, field in _WRITTEN.items()},
         "defaultTimeout": toolbox.default_timeout,
         "tools": [each.definition.to_json() for each in toolbox],
     }
@@ -85,11 +89,11 @@ def toolbox_from_json(document: Mapping[str, object], get_tool: GetTool) -> Tool
     """See `Toolbox.from_json`."""
     subject = "toolbox"
     given = _table(subject, "document", document)
-    _only(subject, "", given, ("revision", "defaultTimeout", "tools"))
+    _only(subject, "", given, (*_WRITTEN, "defaultTimeout", "tools"))
     if not callable(cast("object", get_tool)):
         raise DefinitionError(subject, "get_tool", f"must be a function of a definition, not {shown(get_tool)}")
     entries = members(subject, "tools", given.get("tools"), "tool definitions")
-    options = {"revision": given["revision"]} if "revision" in given else {}
+    options = {field: given[written] for written, field in _WRITTEN.items() if written in given}
     tools: list[AnyTool] = []
     for index, entry in enumerate(entries):
         with named(f"toolbox: tools[{index}]"):

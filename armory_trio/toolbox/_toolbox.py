@@ -10,17 +10,22 @@ from typing import TYPE_CHECKING, Final, Literal, TypeGuard, Unpack, cast, overl
 import attrs
 
 from ..definitions import BindsToTools, Middleware, ToolCall, ToolDefinition, ToolResult, is_tool, near
-from ..definitions._checks import members, seconds, shown, text
-from ..definitions._functions import kind_of
+from ..definitions._checks import instance, members, named, seconds, shown, text
+from ..definitions._functions import kind_of, require_plain
+from ..definitions._policy import Policy, PolicyContext, after_execute_of, policy_context
 from ..errors import DefinitionError
 from ._resolution import AnyTool, by_id, lookup
 
-if TYPE_CHECKING:  # each is loaded by the method that needs it
+if TYPE_CHECKING:  # each is loaded by the method that needs it, or by who has something to give
+    from ..authority.policy import ApprovalPolicy, Gates
     from .inspection import Level, ToolboxInspection, ToolDetails, ToolOutline, ToolSummary
     from .query import Condition, Criteria, QueryResult
     from .search import Match, Where
 
 DEFAULT_REVISION: Final = "toolbox:1"
+DEFAULT_POLICY_REVISION: Final = "policy:1"
+DEFAULT_APPROVAL_REVISION: Final = "approval:1"
+_REVISIONS: Final = ("revision", "policy_revision", "approval_revision")
 OnDeprecated = Callable[[AnyTool, ToolCall], object]
 GetTool = Callable[[ToolDefinition], AnyTool | Callable[..., object] | None]
 """Answers what runs a definition: a tool that has it, a function of its arguments as a dict, or None."""
@@ -61,6 +66,21 @@ def _context(value: Mapping[str, object]) -> Mapping[str, object]:
     return MappingProxyType(dict(value))
 
 
+def _policy_context(value: PolicyContext | None) -> PolicyContext | None:
+    kept = policy_context("toolbox", value)
+    if callable(kept):
+        require_plain("toolbox", "policy_context", kept, "no arguments")
+    return kept
+
+
+def _require_revision(field: str, value: str) -> None:
+    text("toolbox", field, value, blank=False)
+    try:
+        value.encode()  # approvals are signed with it
+    except UnicodeEncodeError as error:
+        raise DefinitionError("toolbox", field, f"{value!a} holds half a character (a lone surrogate)") from error
+
+
 @attrs.frozen(eq=False, repr=False)
 class Toolbox:
     """Which tools there are. Frozen: `extend` and `combine_toolboxes` make new ones.
@@ -77,6 +97,14 @@ class Toolbox:
         default_timeout: Seconds that a tool without a timeout of its own may take; None for ever.
         on_deprecated: Told of each call of a deprecated tool, with the tool and the call, before it runs. It must not
             wait; what it raises is logged.
+        policy: Asked before each call of any tool, before the tool's own policy; or told how each ended. See
+            `PolicyHook`.
+        policy_context: What policies find in the request: named values, copied shallowly, or a function that answers
+            them for each call. It must not wait. A tool's own stand over these.
+        approval_policy: When a person is asked, by what a tool counts as; None asks nobody.
+        gates: Which classes of tools may run at all; None for all.
+        policy_revision: The host's name for its policy, for approvals that were given under it.
+        approval_revision: The host's name for its rules about who approves what, for the same.
 
     Raises:
         DuplicateToolError: Two different tools have one id; the error says where each was written.
@@ -89,11 +117,18 @@ class Toolbox:
     default_timeout: float | None = attrs.field(default=None, kw_only=True)
     middleware: tuple[Middleware | BindsToTools, ...] = attrs.field(default=(), kw_only=True, converter=_middleware)
     on_deprecated: OnDeprecated | None = attrs.field(default=None, kw_only=True)
+    policy: Policy | None = attrs.field(default=None, kw_only=True)
+    policy_context: PolicyContext | None = attrs.field(default=None, kw_only=True, converter=_policy_context)
+    approval_policy: ApprovalPolicy | None = attrs.field(default=None, kw_only=True)
+    gates: Gates | None = attrs.field(default=None, kw_only=True)
+    policy_revision: str = attrs.field(default=DEFAULT_POLICY_REVISION, kw_only=True)
+    approval_revision: str = attrs.field(default=DEFAULT_APPROVAL_REVISION, kw_only=True)
     _by_id: Mapping[str, AnyTool] = attrs.field(init=False)
     _lookup: Mapping[str, AnyTool] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        text("toolbox", "revision", self.revision, blank=False)
+        for field in _REVISIONS:
+            _require_revision(field, getattr(self, field))
         if self.default_timeout is not None:
             seconds("toolbox", "default_timeout", self.default_timeout, zero=False, optional=True)
         tell = cast("object", self.on_deprecated)
@@ -101,10 +136,21 @@ class Toolbox:
             reason = f"must be a function of a tool and a call, not {shown(tell)}"
             reason = "is async, and nothing waits for it; write it with def" if callable(tell) else reason
             raise DefinitionError("toolbox", "on_deprecated", reason)
+        self._check_rules()
         indexed = by_id((tool.bound(self.middleware) for tool in self.tools), replace=False)
         object.__setattr__(self, "tools", tuple(indexed.values()))
         object.__setattr__(self, "_by_id", indexed)
         object.__setattr__(self, "_lookup", lookup(indexed))
+
+    def _check_rules(self) -> None:
+        if self.policy is not None:
+            with named("toolbox"):
+                after_execute_of(self.policy, "policy")
+        if self.approval_policy is not None or self.gates is not None:
+            from ..authority.policy import ApprovalPolicy, Gates  # noqa: PLC0415  # only who has rules pays for it
+
+            instance("toolbox", "approval_policy", self.approval_policy, ApprovalPolicy)
+            instance("toolbox", "gates", self.gates, Gates)
 
     def get(self, name_or_id: str, /) -> AnyTool | None:
         """The tool that *name_or_id* means, or None.
@@ -226,9 +272,9 @@ class Toolbox:
         return listed if listed is not None and listed.bare is tool else tool.bound(self.middleware)
 
     def to_json(self) -> dict[str, object]:
-        """A JSON object with its revision, its default timeout and the definitions of its tools, in order.
+        """A JSON object with its revisions, its default timeout and the definitions of its tools, in order.
 
-        What is code stays here: functions, context, middleware, and how tools are run.
+        What is code stays here: functions, context, middleware, policies and gates, and how tools are run.
         """
         from ._manifest import toolbox_to_json  # noqa: PLC0415  # only who writes toolboxes pays for it
 

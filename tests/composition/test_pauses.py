@@ -30,7 +30,7 @@ class Scripted:
         self.called: list[str] = []
         self._ends = ends
 
-    async def call(self, step: Tool[..., object], arguments: Mapping[str, object]) -> ToolResult[object]:
+    async def call(self, step: Tool[..., object], arguments: Mapping[str, object], *, place: str) -> ToolResult[object]:
         await trio.lowlevel.checkpoint()
         self.called.append(step.name)
         done = ToolResult[object](f"exe-{step.name}", f"call-{step.name}", step.name, "success", 1)

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 from hypothesis import settings
 
-from armory_trio.engine import _admission, _door
+from armory_trio.engine import _door, _room
 from tests.engine import model_programs as do
 from tests.engine.model_random import make, shrink
 from tests.engine.model_run import Faulty, faults_of
@@ -121,7 +121,7 @@ def test_the_model_sees_an_engine_that_does_not_wait_for_its_turn(monkeypatch: p
     def no_slots(*_: object) -> tuple[str, ...]:
         return ()
 
-    monkeypatch.setattr(_admission, "_slots", no_slots)
+    monkeypatch.setattr(_room, "_slots", no_slots)
     program = do.Program(
         (do.Client(tuple(do.Step(do.Start(do.Intent("narrow", (do.Sleep(1.0),)))) for _ in range(2))),)
     )

@@ -493,14 +493,13 @@ class Expectation:
     selection: Selection
     there_before: set[str]
     pending: dict[str, Paper] = attrs.Factory(dict[str, Paper])
-    """Changed executions that it has not been shown since, in the order of their last changes."""
+    """Changed executions that it has not been shown since."""
     seen: dict[str, int] = attrs.Factory(dict[str, int])
     missed: int = 0
     forgotten: int = 0
 
     def changed(self, paper: Paper) -> None:
         if self.selection(paper):
-            self.pending.pop(paper.id, None)
             self.pending[paper.id] = paper
 
     def gone(self, paper: Paper) -> None:
@@ -509,7 +508,9 @@ class Expectation:
     def next(self) -> tuple[str, int] | None:
         if not self.pending:
             return None
-        paper = self.pending.pop(next(iter(self.pending)))
+        # In the order of the log. A change of what no reader was given yet is not written a second time, so that order
+        # is the log's own business; what comes, and that all of it does, is not.
+        paper = self.pending.pop(min(self.pending.values(), key=lambda paper: paper.published).id)
         before = self.seen.get(paper.id, paper.revision - 1 if paper.id in self.there_before else 0)
         self.missed += paper.revision - before - 1
         self.seen[paper.id] = paper.revision

@@ -17,6 +17,31 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 17",
         "A builder that cannot build says which step is missing or wrong, with the tool's name.",
     ),
+    "definitions.policy.declared": Requirement(
+        "design 5, design 12, armorer-core 1A",
+        "A tool declares its policy and what that is given, in every way that tools are made; the definition and its "
+        "digest say nothing of either.",
+    ),
+    "definitions.policy.forms": Requirement(
+        "design 12, armorer-core 1A, armorer-core 6A",
+        "A policy is a function that is asked, or an object that is asked before a call, told after it, or both.",
+    ),
+    "definitions.policy.refused": Requirement(
+        "design 5, armorer-core 6A",
+        "What is no policy, or nothing that a policy could be given, is refused with the tool when it is declared.",
+        divergence="Elsewhere a context that is no mapping is ignored.",
+    ),
+    "definitions.policy.kept": Requirement(
+        "design 12", "A policy stays with its tool through bound context, middleware, a toolbox and mocks."
+    ),
+    "definitions.policy.composed": Requirement(
+        "design 12",
+        "A tool made of others takes over neither their policies nor that they require approval: each is judged when "
+        "it is called.",
+    ),
+    "definitions.policy.unseen": Requirement(
+        "design 2, armorer-core 2D", "No repr shows a tool's policy or what that is given."
+    ),
     "definitions.executable.joined": Requirement(
         "design 5, llm-core 1.4, llm-core 7.1",
         "A definition is joined with a validator and an executor into a tool that has exactly this definition.",

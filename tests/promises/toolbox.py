@@ -220,6 +220,27 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 2, armorer-core 2D",
         "Neither repr nor str of a toolbox shows its context.",
     ),
+    "toolbox.rules.kept": Requirement(
+        "design 12, armorer-core 2A, armorer-core 2D",
+        "A toolbox's policy, its context, approval policy, gates and revisions are kept by `extend` and by every other "
+        "change; combining takes those of the first toolbox only.",
+    ),
+    "toolbox.rules.refused": Requirement(
+        "design 5, armorer-core 2A, armorer-core 6A",
+        "A policy, policy context, approval policy, gate or revision that is none is refused by its name.",
+        divergence="Elsewhere a policy context that is no mapping is ignored.",
+    ),
+    "toolbox.rules.json": Requirement(
+        "design 12, design 17, armorer-core 2E",
+        "The revisions of policy and approvals are written and read back; policies and gates stay behind.",
+    ),
+    "toolbox.rules.judged": Requirement(
+        "design 12, armorer-core 6A",
+        "What a toolbox says is what its calls are judged by; where it says nothing, everything may run.",
+    ),
+    "toolbox.rules.import": Requirement(
+        "design 14", "Who gives a toolbox no gates and no approval policy does not load what judges by them."
+    ),
     "toolbox.execute": Requirement(
         "design 17",
         "`await toolbox.execute(call)` runs one call under a supervisor of its own.",

@@ -4,15 +4,18 @@ Loaded by those who use it: ``armory_trio.authority`` does not load it.
 """
 
 from ...definitions import PauseTier as PauseTier
+from ...definitions._policy import AfterExecute as AfterExecute
+from ...definitions._policy import BeforeExecute as BeforeExecute
+from ...definitions._policy import Policy as Policy
+from ...definitions._policy import PolicyAuditor as PolicyAuditor
+from ...definitions._policy import PolicyContext as PolicyContext
+from ...definitions._policy import PolicyHook as PolicyHook
+from ...definitions._policy import PolicyRequest as PolicyRequest
 from .._capability import ApprovalMode as ApprovalMode
 from .._capability import ApprovalPolicy as ApprovalPolicy
 from .._gates import Gates as Gates
 from .._headless import HeadlessGate as HeadlessGate
 from .._headless import HeadlessPolicy as HeadlessPolicy
-from .._hooks import BeforeExecute as BeforeExecute
-from .._hooks import Policy as Policy
-from .._hooks import PolicyHook as PolicyHook
-from .._hooks import PolicyRequest as PolicyRequest
 from .._judging import Edited as Edited
 from .._judging import Judgement as Judgement
 from .._judging import JudgeTier as JudgeTier

@@ -1,0 +1,309 @@
+"""What a host does with approvals and grants: resume, restore, revoke; issue, list, revoke."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal, TypedDict, Unpack
+
+import msgspec
+import trio
+
+from ..definitions import ApprovalBinding, PendingApproval, Tool, ToolResult, near
+from ..errors import AdmissionClosed, ApprovalError, DefinitionError, GrantError
+from ._door import Door
+from ._execution import Core
+from ._journal import Resumption
+from ._options import CallOptions, Options, freeze_options
+from ._resumption import call_of, context_of, prepare
+
+if TYPE_CHECKING:  # loaded by who approves something
+    from ..authority.approvals import ApprovalStore
+    from ..authority.grants import Grant, GrantScope, GrantState, GrantStore
+    from ..authority.signing import KeyResolver
+
+_GRANT_BYTES: Final = 18
+_REVISIONS: Final = (
+    "catalog_revision",
+    "toolbox_revision",
+    "tool_definition_revision",
+    "policy_revision",
+    "approval_revision",
+)
+
+
+class GrantTerms(TypedDict, total=False):
+    """What else has to be so for a grant to count, all of it optional.
+
+    Args:
+        owner: Whom the work belongs to.
+        run: The run that it counts in.
+        session: The session that it counts in.
+        resource_pattern: What the argument ``resource`` must look like; ``*`` stands for anything.
+        argument_constraints: Arguments that must be just so.
+        delegation: ``inherits-to-children`` lets it count for nested calls and for delegates as well.
+    """
+
+    owner: str | None
+    run: str | None
+    session: str | None
+    resource_pattern: str | None
+    argument_constraints: Mapping[str, object] | None
+    delegation: Literal["does-not-propagate", "inherits-to-children"]
+
+
+class Approvals:
+    """The part of a supervisor that deals with approvals and grants."""
+
+    def __init__(self, core: Core, door: Door) -> None:
+        self._core = core
+        self._door = door
+
+    async def resume_approval(
+        self,
+        pending: PendingApproval | Mapping[str, object],
+        *,
+        arguments: Mapping[str, object] | None = None,
+        **options: Unpack[CallOptions],
+    ) -> ToolResult[object]:
+        """Go on with a call that waited for a person: whoever calls this says that the person agreed.
+
+        The descriptor alone gives no authority: the request context must be the one that the call was made with, and
+        all rules are asked again. It is used up when the body begins, and not before: an approval of a call that is
+        refused, or stopped while it waits, can be used again.
+
+        Args:
+            pending: What the result carried, or its JSON form.
+            arguments: Other arguments to run with, all of them; None for those that were shown. They are validated and
+                judged anew, and what was agreed does not count for them.
+            options: As for `execute`. ``request_context`` is on whose behalf, by default the supervisor's own.
+
+        Returns:
+            The result of the call, or of the composed tool that waited for it, as `execute`. Another question is
+            ``action_required`` again, with a descriptor of its own.
+
+        Cancelled: the execution is aborted, and waited for at most 0.05 s.
+
+        Raises:
+            ApprovalError: The approval does not count (see its codes). Nothing was run.
+            AdmissionClosed: The supervisor takes no new work.
+            JsonError: *pending* is no descriptor.
+            TypeError, ValueError: An option is wrong; see `CallOptions`.
+        """
+        frozen = freeze_options(options)
+        try:
+            caller = self._door.caller()
+        except AdmissionClosed:
+            await trio.lowlevel.checkpoint_if_cancelled()  # noqa: ASYNC120  # as for `Supervisor.execute`
+            raise
+        given, binding, store = await self._verified(pending)
+        narrow = self._checked(given, binding, frozen, store.now())
+        await _require_issued(store, binding)
+        await trio.lowlevel.checkpoint_if_cancelled()
+        resumption = Resumption(given, None if arguments is None else dict(arguments))
+        record = self._door.make(call_of(resumption), narrow, caller)
+        prepare(record, resumption)
+        self._door.begin(record)
+        await self._door.released(record)
+        permit, result = record.permit, record.take()
+        if permit is not None and permit.failure is not None:
+            raise permit.failure
+        return result
+
+    def _checked(self, pending: PendingApproval, binding: ApprovalBinding, options: Options, now: float) -> Options:
+        """The options to go on with: of the request context no more is left than the approval was given for.
+
+        Raises:
+            ApprovalError: It is somebody else's, has expired, or the rules or the tool are others now.
+        """
+        from ..authority.approvals import check_binding, scope_of  # noqa: PLC0415  # only who resumes pays for it
+
+        host = options.request_context or self._core.settings.default_request_context
+        if host is None:
+            raise ApprovalError("invalid-binding", "say on whose behalf: give request_context=")
+        check_binding(binding, None, now)
+        try:
+            narrow = host.narrow_to(context_of(binding.scope))
+        except DefinitionError as exc:
+            raise ApprovalError("mismatch", f"{exc.field} is not what it was when the question was put") from None
+        outermost = pending.within[0] if pending.within else None
+        tool = self._tool(pending.tool_id if outermost is None else outermost.tool_id)
+        revisions = self._core.revisions(tool.definition)
+        if outermost is not None:
+            if outermost.tool_definition_revision != revisions.tool_definition:
+                raise ApprovalError("mismatch", f"the definition of {tool.name!r} has changed")
+            return msgspec.structs.replace(options, request_context=host)
+        scope = scope_of(tool.definition, pending.arguments, narrow, revisions)
+        check_binding(binding, scope, now)
+        return msgspec.structs.replace(options, request_context=narrow)
+
+    def _tool(self, tool_id: str) -> Tool[..., object]:
+        found = self._core.toolbox.get(tool_id)
+        if found is None or found.id.text != tool_id:
+            raise ApprovalError("not-found", f"there is no tool {tool_id!r} here")
+        return found
+
+    async def restore_approval(self, pending: PendingApproval | Mapping[str, object]) -> None:
+        """Record an issued approval again that its store has lost, such as after a restart with an empty one.
+
+        One that was used or revoked stays so. Cancelled: it may have been recorded.
+
+        Raises:
+            ApprovalError: It does not count: forged, expired, used, revoked, or the rules or the tool have changed.
+            JsonError: *pending* is no descriptor.
+        """
+        from ..authority.approvals import check_binding  # noqa: PLC0415  # only who restores pays for it
+
+        given, binding, store = await self._verified(pending)
+        check_binding(binding, None, store.now())
+        if not given.within:
+            self._require_current(binding, self._tool(given.tool_id))
+        state = await store.state(binding)
+        if state is None:
+            await store.issue(binding)
+        elif state != "issued":
+            await _require_issued(store, binding)
+
+    def _require_current(self, binding: ApprovalBinding, tool: Tool[..., object]) -> None:
+        revisions, scope = self._core.revisions(tool.definition), binding.scope
+        stale = [name for name in _REVISIONS if getattr(scope, name) != getattr(revisions, name[: -len("_revision")])]
+        if stale:
+            raise ApprovalError("invalid-binding", f"it was given under another {', '.join(stale)}")
+
+    async def revoke_approval(self, pending: PendingApproval | Mapping[str, object]) -> None:
+        """The person said no, or nobody wants it any more: it can't be used from here on.
+
+        Cancelled: it may have been revoked.
+
+        Raises:
+            ApprovalError: It is forged, or was used already.
+            JsonError: *pending* is no descriptor.
+        """
+        _, binding, store = await self._verified(pending)
+        await store.revoke(binding)
+
+    async def _verified(
+        self, pending: PendingApproval | Mapping[str, object]
+    ) -> tuple[PendingApproval, ApprovalBinding, ApprovalStore]:
+        """A copy of *pending* that nobody else can change, and what it is bound by, if its signature is ours."""
+        from ..authority.approvals import verify_pending  # noqa: PLC0415  # only who approves something pays for it
+
+        document = pending.to_json() if isinstance(pending, PendingApproval) else pending
+        given = PendingApproval.from_json(document)
+        authority = self._core.settings.authority
+        if authority.keys is None or authority.approvals is None:
+            raise ApprovalError("invalid-signature", "this supervisor has no keys: open it with keys=")
+        if given.binding is None:
+            raise ApprovalError("invalid-binding", "it is bound to nothing: it was made where nothing could be signed")
+        domain = authority.domain_of(given.binding.scope.tenant)
+        await verify_pending(authority.keys, given, domain=domain)
+        return given, given.binding, authority.approvals
+
+    async def issue_grant(
+        self,
+        tool_name: str,
+        *,
+        principal: str,
+        tenant: str,
+        agent: str,
+        lifetime: float,
+        max_uses: int,
+        scope: GrantScope,
+        **terms: Unpack[GrantTerms],
+    ) -> Grant:
+        """Let calls that fit run without being asked about by the approval policy.
+
+        It answers no question of a hook's, and overrides no denial. It is void as soon as the tool's definition or the
+        policy's revision is another one.
+
+        Args:
+            tool_name: The tool, by its exact name.
+            principal: Whose calls.
+            tenant: In whose name.
+            agent: The agent that asks; ``*`` for any.
+            lifetime: Seconds for which it counts.
+            max_uses: How often.
+            scope: ``principal``, ``run`` (needs the term ``run``) or ``session`` (needs ``session``).
+            terms: What else has to be so; see `GrantTerms`.
+
+        Cancelled: nobody has the grant; it may stand in the store.
+
+        Raises:
+            GrantError: A value is not legal, or there is no such tool.
+        """
+        from ..authority.grants import Grant, sign_grant  # noqa: PLC0415  # only who grants something pays for it
+
+        keys, store = self._granting()
+        tool = self._core.toolbox.get(tool_name)
+        if tool is None or tool.name != tool_name:
+            hint = near(tool_name, self._core.toolbox.names, 1)
+            meant = f"; did you mean {hint[0]!r}?" if hint else ""
+            raise GrantError("not-found", f"there is no tool {tool_name!r}{meant}")
+        revisions, now = self._core.revisions(tool.definition), store.now()
+        grant = Grant(
+            id=f"grant:{secrets.token_urlsafe(_GRANT_BYTES)}",
+            principal=principal,
+            tenant=tenant,
+            agent=agent,
+            tool_name=tool_name,
+            tool_definition_revision=revisions.tool_definition,
+            scope=scope,
+            issued_at=now,
+            expires_at=now + lifetime,
+            max_uses=max_uses,
+            policy_revision=revisions.policy,
+            **terms,
+        )
+        signed = await sign_grant(keys, grant, domain=self._core.settings.authority.domain_of(tenant))
+        await store.issue(signed)
+        return signed
+
+    async def list_grants(
+        self,
+        *,
+        principal: str | None = None,
+        tenant: str | None = None,
+        agent: str | None = None,
+        tool_name: str | None = None,
+    ) -> Sequence[GrantState]:
+        """The grants that are kept, with the uses that are left; only those that fit all that is given.
+
+        Raises:
+            GrantError: This supervisor has no keys.
+        """
+        _, store = self._granting()
+        return await store.list(principal=principal, tenant=tenant, agent=agent, tool_name=tool_name)
+
+    async def revoke_grant(self, grant_id: str) -> None:
+        """Let a grant count no more. One that is unknown, or was revoked before, is fine.
+
+        Raises:
+            GrantError: This supervisor has no keys.
+        """
+        _, store = self._granting()
+        await store.revoke(grant_id)
+
+    def _granting(self) -> tuple[KeyResolver, GrantStore]:
+        authority = self._core.settings.authority
+        if authority.keys is None or authority.grants is None:
+            raise GrantError("invalid-signature", "this supervisor has no keys: open it with keys=")
+        return authority.keys, authority.grants
+
+
+async def _require_issued(store: ApprovalStore, binding: ApprovalBinding) -> None:
+    """Refuse an approval that can't be used.
+
+    Raises:
+        ApprovalError: It can't.
+    """
+    match await store.state(binding):
+        case None:
+            raise ApprovalError("not-found", "the store does not know it; an approval that it has lost can be restored")
+        case "reserved":
+            raise ApprovalError("in-flight", "a call that was resumed with it waits to begin")
+        case "consumed":
+            raise ApprovalError("already-consumed", "it was used already")
+        case "revoked":
+            raise ApprovalError("revoked", "it was revoked")
+        case "issued":
+            return

@@ -1,0 +1,168 @@
+"""Asking a person about a call: in place while it waits, or by a signed descriptor with which it is resumed later."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import secrets
+from collections.abc import Awaitable, Mapping
+from typing import TYPE_CHECKING, Final, cast
+
+import msgspec
+import trio
+
+from ..authority.approvals import new_binding, question_of, scope_of, sign_pending
+from ..definitions import ApprovalRequest, PendingApproval
+from ._abort import request_abort
+from ._authority import ApprovalHandler
+from ._elicitation import start_clocks, stop_clocks
+from ._events import ApprovalRequested, ApprovalResolved, Decision
+from ._execution import Record
+from ._permits import NOBODY_ASKED, RECORD_TIMEOUT, Permit
+from ._plan import Plan
+
+if TYPE_CHECKING:
+    from ..authority.policy import Pause, Paused
+    from ..definitions import ApprovalScope
+
+UNANSWERED: Final = "unanswered"
+"""What `ask_person` answers in place of an answer when the time for one ran out."""
+
+_NONCE_BYTES: Final = 18
+
+
+def scope_now(record: Record, plan: Plan, permit: Permit, arguments: Mapping[str, object]) -> ApprovalScope:
+    """What an approval of this call with *arguments* counts for, as things stand.
+
+    Raises:
+        ApprovalError: The request context does not say enough (``invalid-binding``).
+        JsonError: The arguments hold something that not every reader takes for the same.
+    """
+    definition = plan.tool.definition
+    return scope_of(definition, arguments, permit.context, record.core.revisions(definition))
+
+
+async def ask_person(record: Record, plan: Plan, pause: Pause) -> object:
+    """Ask the host's handler, with the work clocks of all callers standing still; `UNANSWERED` when it took too long.
+
+    Cancelled: the question is withdrawn.
+    """
+    handler = record.core.settings.authority.handler
+    assert handler is not None
+    limit, permit = record.options.human_timeout, record.permit
+    assert permit is not None
+    if record.core.closed:
+        request_abort(record, "shutdown", NOBODY_ASKED)
+    await trio.lowlevel.checkpoint_if_cancelled()
+    tell_requested(record, pause, None)
+    answer: object = UNANSWERED
+    permit.asking = True
+    stop_clocks(record)
+    try:
+        with trio.CancelScope(relative_deadline=math.inf if limit is None else limit):
+            answer = await _put(handler, _request(record, plan, pause))
+    finally:
+        start_clocks(record)
+        permit.asking = False
+    return answer
+
+
+async def _put(handler: ApprovalHandler, request: ApprovalRequest) -> object:
+    # What comes back is the host's, and may be anything.
+    answer = handler(request)
+    return await cast("Awaitable[object]", answer) if inspect.isawaitable(answer) else answer
+
+
+def _request(record: Record, plan: Plan, pause: Pause) -> ApprovalRequest:
+    permit = record.permit
+    assert permit is not None
+    assert permit.request is not None
+    effect, targets = _effect_of(plan)
+    return ApprovalRequest(
+        execution_id=record.id,
+        call_id=record.call_id,
+        tool_name=record.name,
+        arguments=permit.request.arguments,
+        question=question_of(pause),
+        effect=effect,
+        targets=targets,
+        owner_id=record.owner,
+        parent_id=None if record.parent is None else record.parent.id,
+        request_context=record.request_context,
+    )
+
+
+def _effect_of(plan: Plan) -> tuple[str | None, tuple[str, ...]]:
+    declared = plan.tool.definition.effect
+    targets = () if declared is None else tuple(f"{target.kind}:{target.id}" for target in declared.targets)
+    return plan.tool.definition.classification.effect_class, targets
+
+
+def described(record: Record, plan: Plan, paused: Paused) -> PendingApproval:
+    """The descriptor of a call that waits, not yet bound to anything."""
+    permit = record.permit
+    assert permit is not None
+    assert permit.request is not None
+    effect, targets = _effect_of(plan)
+    return PendingApproval(
+        call_id=record.call_id,
+        tool_name=record.name,
+        tool_id=plan.id,
+        arguments=permit.request.arguments,
+        question=question_of(paused.pauses[0]),
+        edited=permit.edited,
+        effect=effect,
+        targets=targets,
+        metadata=plan.tool.definition.metadata,
+        satisfied=tuple(question_of(pause) for pause in (*permit.satisfied, *permit.answered)),
+    )
+
+
+async def issue(record: Record, plan: Plan, paused: Paused) -> PendingApproval:
+    """Bind, sign and record the descriptor of a call that waits. Where there are no keys it stays as it is.
+
+    An approval that the call was resumed with is used up by the next question, if its arguments are the same.
+
+    Cancelled: nobody has the descriptor, so nothing can be resumed with it.
+
+    Raises:
+        ApprovalError: The request context does not say enough, or the approval that led here counts no more.
+        JsonError: The arguments hold something that not every reader takes for the same.
+    """
+    authority, permit = record.core.settings.authority, record.permit
+    assert permit is not None
+    pending = described(record, plan, paused)
+    if authority.keys is None or authority.approvals is None:
+        return pending
+    scope = scope_now(record, plan, permit, pending.arguments)
+    store = authority.approvals
+    nonce = secrets.token_urlsafe(_NONCE_BYTES)
+    binding = new_binding(scope, now=store.now(), lifetime=authority.lifetime, nonce=nonce)
+    domain = authority.domain_of(scope.tenant)
+    bound = msgspec.structs.replace(pending, binding=binding)
+    signed = await sign_pending(authority.keys, bound, domain=domain)
+    await store.issue(binding)
+    if permit.binding is not None and permit.approved is not None and permit.satisfied:
+        try:
+            await store.consume(permit.binding, scope_now(record, plan, permit, permit.approved))
+        except BaseException:
+            with trio.move_on_after(RECORD_TIMEOUT, shield=True):
+                await store.revoke(binding)
+            raise
+        permit.held = permit.taken = True
+    return signed
+
+
+def tell_requested(record: Record, pause: Pause, pending: PendingApproval | None) -> None:
+    """Tell the readers of events that a person is asked."""
+    record.publish()
+    if record.core.feed.readers:
+        ask = pause.ask
+        identity = None if pending is None else pending.id
+        record.tell(ApprovalRequested, tier=pause.tier, kind=ask.kind, reason=ask.reason, approval_id=identity)
+
+
+def tell_resolved(record: Record, decision: Decision, approval_id: str | None = None) -> None:
+    """Tell the readers of events what came of a question."""
+    if record.core.feed.readers:
+        record.tell(ApprovalResolved, decision=decision, approval_id=approval_id)

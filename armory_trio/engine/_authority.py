@@ -1,0 +1,135 @@
+"""What a host says about authority: keys, stores, and whom to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypedDict
+
+import msgspec
+
+from ..authority import Revisions
+from ..definitions import ApprovalRequest
+from ..definitions._checks import instance, seconds, shown
+from ..errors import DefinitionError
+
+if TYPE_CHECKING:  # loaded by who signs something
+    from ..authority.approvals import ApprovalStore
+    from ..authority.grants import GrantStore
+    from ..authority.signing import KeyResolver
+
+APPROVAL_LIFETIME: Final = 300.0
+DOMAIN: Final = "default"
+
+_SUBJECT: Final = "open_supervisor"
+_REVISIONS: Final = Revisions()
+_APPROVALS: Final = ("now", "issue", "reserve", "commit", "release", "consume", "revoke", "state")
+_GRANTS: Final = ("now", "issue", "get", "list", "reserve", "commit", "release", "spend", "revoke")
+
+ApprovalHandler = Callable[[ApprovalRequest], object]
+"""Asks a person about a call that waits; may be async. True lets it run, and only True does.
+
+A mapping, or an `Edit`, are other arguments to run with, all of them. False refuses, and so does `Deny` with a reason.
+"""
+
+
+class AuthorityOptions(TypedDict, total=False):
+    """The options of a supervisor that say who may allow what, all of them optional.
+
+    Args:
+        keys: Where keys are found that sign approvals and grants, such as a `Keyring`. Without any a call that waits
+            for a person can't be resumed.
+        approvals: Where it is kept which approvals were used; by default in memory, as long as the supervisor is open.
+        grants: Where grants are kept, likewise.
+        approval_handler: Asks a person while a call waits; gets an `ApprovalRequest`. Only True lets the call run. A
+            mapping, or an `Edit`, are other arguments to run with, all of them. Anything else refuses; a `Deny` says
+            why. May be async.
+        approval_lifetime: Seconds for which an approval counts, from the question on; 300 by default.
+        security_domain: The domain of the keys in which is signed, ``default`` by default; or a function that answers
+            that of a tenant.
+        revisions: The host's names for the state of its catalogue and of its rules of redaction. The other revisions
+            are those of the toolbox.
+    """
+
+    keys: KeyResolver | None
+    approvals: ApprovalStore | None
+    grants: GrantStore | None
+    approval_handler: ApprovalHandler | None
+    approval_lifetime: float
+    security_domain: str | Callable[[str], str]
+    revisions: Revisions
+
+
+class Authority(msgspec.Struct, frozen=True, eq=False):
+    """Who may allow what, as a host said it.
+
+    Args:
+        keys: Where keys are found that sign approvals and grants; None signs nothing.
+        approvals: Where it is kept which approvals were used.
+        grants: Where grants are kept.
+        handler: Asks a person while a call waits.
+        lifetime: Seconds for which an approval counts.
+        domain: The security domain in which is signed, or a function that answers that of a tenant.
+        revisions: The state of the host's catalogue and of its rules of redaction; the others are the toolbox's.
+    """
+
+    keys: KeyResolver | None = None
+    approvals: ApprovalStore | None = None
+    grants: GrantStore | None = None
+    handler: ApprovalHandler | None = None
+    lifetime: float = APPROVAL_LIFETIME
+    domain: str | Callable[[str], str] = DOMAIN
+    revisions: Revisions = Revisions()
+
+    def domain_of(self, tenant: str) -> str:
+        """In which domain is signed what belongs to *tenant*."""
+        return self.domain if isinstance(self.domain, str) else self.domain(tenant)
+
+
+def freeze_authority(given: AuthorityOptions) -> Authority:
+    """Check *given* and freeze it. Where there are keys, stores that are not named are kept in memory.
+
+    Raises:
+        DefinitionError: An option has the wrong type.
+        TypeError: There is no such option.
+    """
+    if not given:
+        return _NOBODY
+    unknown = set(given) - set(AuthorityOptions.__annotations__)
+    if unknown:
+        raise TypeError(f"open_supervisor() got an unexpected keyword argument {min(unknown)!r}")
+    keys, handler = given.get("keys"), given.get("approval_handler")
+    _require(keys, "keys", ("signing_key", "key"), "a Keyring, or another KeyResolver")
+    if handler is not None and not callable(handler):
+        raise _wrong("approval_handler", f"must be a function of an ApprovalRequest, not {shown(handler)}")
+    lifetime, domain = given.get("approval_lifetime", APPROVAL_LIFETIME), given.get("security_domain", DOMAIN)
+    seconds(_SUBJECT, "approval_lifetime", lifetime, zero=False)
+    if not (isinstance(domain, str) or callable(domain)):  # pyright: ignore[reportUnnecessaryIsInstance]  # a host need not be typed
+        raise _wrong("security_domain", f"must be a name, or a function of a tenant, not {shown(domain)}")
+    revisions = given.get("revisions", _REVISIONS)
+    instance(_SUBJECT, "revisions", revisions, Revisions)
+    approvals, grants = given.get("approvals"), given.get("grants")
+    if keys is not None:
+        approvals, grants = _stores(approvals, grants)
+    _require(approvals, "approvals", _APPROVALS, "an ApprovalStore with all of its methods")
+    _require(grants, "grants", _GRANTS, "a GrantStore with all of its methods")
+    return Authority(keys, approvals, grants, handler, float(lifetime), domain, revisions)
+
+
+def _stores(approvals: ApprovalStore | None, grants: GrantStore | None) -> tuple[ApprovalStore, GrantStore]:
+    from ..authority.approvals import MemoryApprovals  # noqa: PLC0415  # only who signs pays for it
+    from ..authority.grants import MemoryGrants  # noqa: PLC0415  # as above
+
+    return MemoryApprovals() if approvals is None else approvals, MemoryGrants() if grants is None else grants
+
+
+def _require(value: object, field: str, methods: tuple[str, ...], wanted: str) -> None:
+    missing = [name for name in methods if value is not None and not callable(getattr(value, name, None))]
+    if missing:
+        raise _wrong(field, f"must be {wanted}; {shown(value)} has no {missing[0]}")
+
+
+def _wrong(field: str, reason: str) -> DefinitionError:
+    return DefinitionError(_SUBJECT, field, reason)
+
+
+_NOBODY: Final = Authority()

@@ -1,0 +1,328 @@
+"""Whether a call may run: rules and hooks judge it, grants and people answer what they ask.
+
+The whole of it is made of steps that decide at once. What has to be waited for becomes the hook of the record, which
+its own task awaits; then the next step decides.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final, cast
+
+from ..authority.policy import (
+    Deny,
+    Edit,
+    Edited,
+    Judgement,
+    Pause,
+    Paused,
+    Permitted,
+    PolicyRequest,
+    Refused,
+    Unfinished,
+    begin,
+)
+from ..definitions import PendingApproval, canonical_text, freeze_json, thaw_json
+from ..definitions._checks import shown
+from ..definitions._policy import PolicyContext
+from ..errors import ApprovalError, JsonError
+from ..toolbox import Toolbox
+from ._approving import (
+    UNANSWERED,
+    ask_person,
+    described,
+    issue,
+    tell_requested,
+    tell_resolved,
+)
+from ._execution import Record
+from ._failures import description_of
+from ._granting import set_aside
+from ._permits import Hook, Permit, Way
+from ._plan import Plan, rules_of
+from ._settlement import pause, refuse
+from ._spending import give_back_grant
+
+_log: Final = logging.getLogger("armory_trio.engine")
+
+_ASKED_AT_MOST: Final = 16
+"""Questions about one call; a policy that words each anew would never end."""
+
+
+def authorize(record: Record, way: Way) -> None:
+    """Judge a call whose arguments are valid, as far as that goes without waiting."""
+    plan = record.plan
+    assert plan is not None
+    permit = record.permit
+    if permit is None:
+        permit = record.permit = Permit(way, record.request_context)
+    toolbox = permit.toolbox = record.core.toolbox
+    try:
+        request = permit.request = _request(record, plan, permit, toolbox)
+    except KeyboardInterrupt:
+        raise
+    except JsonError as exc:
+        refuse(record, "validation", "INVALID_ARGUMENTS", f"the arguments can't be shown to a policy: {exc}")
+        return
+    except BaseException as exc:  # noqa: ASYNC103  # code of the host's or of a value's; nothing is awaited
+        _log.warning("the policy of %s could not be asked: %s", record.name, description_of(exc))
+        refuse(record, "permission", "POLICY_DENIED", f"Policy denied: it could not be asked ({type(exc).__name__})")
+        return  # noqa: ASYNC104  # as said
+    if permit.written is not None or permit.approved is not None:
+        _compare(permit, request)
+    rules = plan.rules if toolbox is plan.toolbox else rules_of(plan.tool, toolbox)
+    if rules is None:
+        _permitted(record)
+        return
+    judgement = begin(rules, request, edited=permit.hook_edited)
+    if not isinstance(judgement, Unfinished):
+        _judged(record, judgement, None)
+    elif record.over:
+        judgement.abandon()
+    else:
+        record.waits_for = "policy"
+        record.hook = Hook(judgement.finish, _judged, judgement.abandon)
+
+
+def _request(record: Record, plan: Plan, permit: Permit, toolbox: Toolbox) -> PolicyRequest:
+    context = {**_context_of(toolbox.policy_context), **_context_of(plan.tool.options.policy_context)}
+    return PolicyRequest(
+        plan.tool.definition,
+        cast("Mapping[str, object]", plan.tool.contract.dump(record.validated)),
+        call_id=record.call_id,
+        execution_id=record.id,
+        owner_id=record.owner,
+        request_context=permit.context,
+        context=context,
+    )
+
+
+def _context_of(given: PolicyContext | None) -> Mapping[str, object]:
+    found = given() if callable(given) else given
+    if found is None:
+        return {}
+    if not isinstance(cast("object", found), Mapping):
+        raise TypeError(f"policy_context answered {shown(found)}, which is no mapping")
+    return found
+
+
+def _compare(permit: Permit, request: PolicyRequest) -> None:
+    """An answer counts for the arguments that it was given for, and for no others."""
+    written, permit.written = permit.written, None
+    if written is not None and not _same(written, request.arguments):
+        permit.answered.clear()  # with its defaults it is not what the person wrote: they see it once more
+    if permit.approved is not None and not _same(permit.approved, request.arguments):
+        permit.satisfied = ()
+        permit.edited = True
+
+
+def _same(one: object, other: object) -> bool:
+    return canonical_text(one, mode="exact") == canonical_text(other, mode="exact")
+
+
+def is_out_of_date(record: Record) -> bool:
+    """Whether the toolbox was exchanged for one with another policy since *record* was judged."""
+    plan = record.plan
+    assert plan is not None
+    before = plan.toolbox if record.permit is None or record.permit.toolbox is None else record.permit.toolbox
+    after = record.core.toolbox
+    return any(getattr(before, name) is not getattr(after, name) for name in _JUDGES) or any(
+        getattr(before, name) != getattr(after, name) for name in _REVISIONS
+    )
+
+
+_JUDGES: Final = ("policy", "approval_policy", "gates", "policy_context")
+_REVISIONS: Final = ("policy_revision", "approval_revision")
+
+
+# -- what was judged
+
+
+def _judged(record: Record, answer: object, failure: BaseException | None) -> None:
+    permit, judgement = record.permit, cast("Judgement", answer)
+    record.waits_for = None
+    if record.over or permit is None:
+        return
+    if failure is not None:
+        _log.warning("a policy hook of %s failed: %s", record.name, description_of(failure))
+        refuse(record, "permission", "POLICY_DENIED", f"Policy denied: a policy hook failed ({type(failure).__name__})")
+        return
+    match judgement:
+        case Refused():
+            if judgement.error is not None:
+                _log.warning("%s: %s", judgement.reason, description_of(judgement.error))
+            refuse(record, "permission", judgement.code, judgement.reason)
+        case Edited(arguments=arguments):
+            permit.hook_edited = True
+            _edit(record, permit, arguments)
+        case Permitted(request_context=context):
+            record.request_context = record.request_context if context is None else context
+            _permitted(record)
+        case Paused():
+            if judgement.request_context is not None:
+                record.request_context = judgement.request_context
+            _paused(record, judgement)
+
+
+def _edit(
+    record: Record, permit: Permit, arguments: object, answered: Sequence[Pause] = (), *, written: object = None
+) -> None:
+    """Go on with other arguments, about which only *answered* was agreed, if they are just what was *written*."""
+    permit.edited = True
+    permit.answered = list(answered)
+    permit.written = written
+    permit.satisfied = ()
+    if permit.reservation is not None:
+        give_back_grant(record, permit)
+    permit.looked = False
+    permit.arguments = cast("Mapping[str, object]", thaw_json(arguments))
+    permit.way.again(record, permit.arguments)
+
+
+def _permitted(record: Record) -> None:
+    permit = record.permit
+    assert permit is not None
+    permit.way.cleared(record)
+
+
+def _paused(record: Record, paused: Paused) -> None:
+    permit, plan = record.permit, record.plan
+    assert permit is not None
+    assert plan is not None
+    left = paused.satisfied_by((*permit.satisfied, *permit.answered))
+    if isinstance(left, Permitted):
+        _permitted(record)
+        return
+    capability = next((pause for pause in left.pauses if pause.tier == "capability"), None)
+    grants = record.core.settings.authority.grants
+    if capability is not None and grants is not None and permit.context is not None and not permit.looked:
+        permit.looked = True
+        _wait(record, "approval", Hook(partial(set_aside, record, plan), partial(_looked_for_grant, left, capability)))
+        return
+    _ask(record, plan, left)
+
+
+def _looked_for_grant(
+    left: Paused, capability: Pause, record: Record, _answer: object, failure: BaseException | None
+) -> None:
+    permit, plan = record.permit, record.plan
+    assert permit is not None
+    assert plan is not None
+    record.waits_for = None
+    if failure is not None:
+        _log.warning("the grants could not be looked through for %s: %s", record.name, description_of(failure))
+    if permit.reservation is None:
+        _ask(record, plan, left)
+        return
+    permit.answered.append(capability)
+    rest = left.satisfied_by([capability])
+    if isinstance(rest, Permitted):
+        _permitted(record)
+    else:
+        _ask(record, plan, rest)
+
+
+def _wait(record: Record, what: str, hook: Hook) -> None:
+    record.waits_for = what
+    record.hook = hook
+
+
+# -- asking
+
+
+def _ask(record: Record, plan: Plan, left: Paused) -> None:
+    authority, permit = record.core.settings.authority, record.permit
+    assert permit is not None
+    question = left.pauses[0]
+    if authority.handler is not None:
+        if len(permit.answered) >= _ASKED_AT_MOST:
+            refuse(record, "permission", "POLICY_DENIED", "Policy denied: it asks one question after the other")
+            return
+        asking = partial(ask_person, record, plan, question)
+        _wait(record, "approval", Hook(asking, partial(_answered, question)))
+    elif authority.keys is not None:
+        _wait(record, "approval", Hook(partial(issue, record, plan, left), partial(_issued, question)))
+    elif any(pause.tier == "declared" for pause in left.pauses):
+        message = f"the tool {plan.name!r} needs an approval, and there is nobody here who could give one"
+        refuse(record, "permission", "APPROVAL_UNAVAILABLE", message)
+    else:
+        _issued(question, record, described(record, plan, left), None)
+
+
+def _answered(question: Pause, record: Record, answer: object, failure: BaseException | None) -> None:
+    permit = record.permit
+    assert permit is not None
+    record.waits_for = None
+    if failure is not None:
+        _log.warning("the approval handler failed for %s: %s", record.name, description_of(failure))
+        tell_resolved(record, "failed")
+        message = f"nobody could be asked: the approval handler failed ({type(failure).__name__})"
+        refuse(record, "permission", "APPROVAL_UNAVAILABLE", message)
+    elif answer is True:
+        tell_resolved(record, "approved")
+        permit.answered.append(question)
+        authorize(record, permit.way)
+    elif isinstance(answer, Edit | Mapping):
+        _edited(question, record, permit, answer)
+    elif answer is UNANSWERED:
+        tell_resolved(record, "unanswered")
+        refuse(record, "permission", "HUMAN_TIMEOUT", "nobody answered in time")
+    else:
+        tell_resolved(record, "denied")
+        refuse(record, "permission", "HUMAN_DENIED", _denial(record, answer))
+
+
+def _edited(question: Pause, record: Record, permit: Permit, answer: Edit | Mapping[str, object]) -> None:
+    try:
+        arguments = answer.arguments if isinstance(answer, Edit) else freeze_json(answer, root="arguments")
+    except JsonError as exc:
+        tell_resolved(record, "failed")
+        refuse(record, "validation", "INVALID_ARGUMENTS", f"the edited arguments are not JSON: {exc}")
+        return
+    tell_resolved(record, "edited")
+    assert permit.request is not None
+    if _same(arguments, permit.request.arguments):  # written again as they were
+        permit.answered.append(question)
+        authorize(record, permit.way)
+        return
+    permit.hook_edited = False
+    _edit(record, permit, arguments, [*permit.answered, question], written=arguments)
+
+
+def _denial(record: Record, answer: object) -> str:
+    if isinstance(answer, Deny):
+        return answer.reason
+    if answer is not False:
+        kind = type(answer).__name__
+        _log.warning("the approval handler answered a %s for %s; only True lets a call run", kind, record.name)
+    return "a person refused it"
+
+
+def _issued(question: Pause, record: Record, answer: object, failure: BaseException | None) -> None:
+    record.waits_for = None
+    permit = record.permit
+    assert permit is not None
+    if failure is None:
+        pending = cast("PendingApproval", answer)
+        tell_requested(record, question, pending)
+        pause(record, pending.question.action, pending)
+    elif isinstance(failure, ApprovalError):
+        if permit.binding is not None and failure.code != "invalid-binding":
+            permit.failure = failure
+            refuse(record, "permission", "APPROVAL_INVALID", str(failure))
+        else:
+            refuse(record, "permission", "AUTHORITY_REQUIRED", failure.detail)
+    elif isinstance(failure, JsonError):
+        hint = "pass it as a string"
+        refuse(
+            record,
+            "validation",
+            "INVALID_ARGUMENTS",
+            f"the arguments can't be bound to an approval ({hint}): {failure}",
+        )
+    else:
+        _log.warning("no approval could be issued for %s: %s", record.name, description_of(failure))
+        message = f"no approval could be issued ({type(failure).__name__})"
+        refuse(record, "permission", "APPROVAL_UNAVAILABLE", message)

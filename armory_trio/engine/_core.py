@@ -1,0 +1,126 @@
+"""What all executions of one supervisor share."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
+import trio
+
+from ..authority import Revisions
+from ..definitions import Content, ToolDefinition
+from ..toolbox import Toolbox
+from ._concurrency import Latch, current_clock
+from ._feed import EventFeed
+from ._options import Settings
+from ._roles import Hooks, Repeats
+from ._subscriptions import Publications, Published
+from ._timers import Kind, Timers
+from .capacity import Planner
+
+
+class Kept(Published, Protocol):
+    """An execution, as far as what they all share needs it."""
+
+    @property
+    def ended_at(self) -> float | None:
+        """When its body was gone, in seconds on trio's clock."""
+        ...
+
+
+R = TypeVar("R", bound=Kept)
+
+
+class CoreOf(Generic[R]):
+    """What all executions of one supervisor share. Only synchronous code touches it."""
+
+    def __init__(self, toolbox: Toolbox, settings: Settings, *, prefix: str) -> None:
+        self.toolbox = toolbox
+        self.settings = settings
+        self.prefix = prefix
+        self.timers = Timers()
+        self.planner = Planner()
+        self.log = Publications()
+        self.feed = EventFeed()
+        self.live: dict[str, R] = {}
+        self.kept: deque[R] = deque(maxlen=settings.retention.count)
+        self.watches_kept = settings.retention.seconds is not None
+        """Whether kept records have to be looked at before a new one comes: not only their number counts."""
+        self.idle: list[Latch] = []
+        self.always: tuple[str, ...] = ()
+        """The limits that every call needs a slot of."""
+        self.wants_room = False
+        """Whether every call, or every call with an owner, needs a slot of something."""
+        self.admitted = self.numbered = 0
+        self.spent = 0
+        self.uncertain = 0
+        """How many have ended with an unknown effect or a failed cleanup, kept or not."""
+        self.closed = False
+        self.closed_because = ""
+        self.hooks = Hooks()
+        if settings.loops is not None:
+            self.hooks.repeats = Repeats(settings.loops)
+        self.workers: object = None  # the worker processes, made by the first body that runs in one
+        self.fallen = False
+        """Set when the whole supervisor falls: no further body may begin."""
+        self.stopping: deque[tuple[R, str]] | None = None
+        """Children that are still to be asked to stop, and why; None while nobody is asking."""
+        self.bugs: list[str] = []
+        self.now = current_clock()
+        """Reads trio's clock, in seconds."""
+        self.opened_at = self.now()
+        self.nursery: trio.Nursery
+        self.due: Callable[[R, Kind, float], None]
+        self.encode: Callable[[object], tuple[Content, ...]]
+
+    def revisions(self, tool: ToolDefinition) -> Revisions:
+        """The rules under which calls of *tool* are judged now."""
+        toolbox = self.toolbox
+        return msgspec.structs.replace(
+            self.settings.authority.revisions,
+            toolbox=toolbox.revision,
+            tool_definition=tool.digest,
+            policy=toolbox.policy_revision,
+            approval=toolbox.approval_revision,
+        )
+
+    def retire(self, record: R) -> None:
+        """Move *record*, whose body is gone, from the live ones to the kept ones."""
+        del self.live[record.id]
+        kept = self.kept
+        if self.watches_kept:
+            self.forget_expired()
+        if self.log.active and len(kept) == kept.maxlen:
+            self.log.forget(kept[0] if kept else record)  # what makes room, or cannot be kept at all
+        kept.append(record)
+        if self.idle:
+            self.stir()
+
+    def forget_expired(self) -> None:
+        """Drop what is kept for longer than was asked for."""
+        seconds, kept = self.settings.retention.seconds, self.kept
+        if seconds is None:
+            return
+        horizon = self.now() - seconds
+        while kept and _ended_before(kept[0], horizon):
+            record = kept.popleft()
+            if self.log.active:
+                self.log.forget(record)
+
+    def stir(self) -> None:
+        """Something ended for which a shutdown may wait."""
+        for latch in self.idle:
+            latch.set()
+        self.idle.clear()
+
+    async def stirred(self) -> None:
+        """Return when something has ended. Cancelled: nothing has changed."""
+        latch = Latch()
+        self.idle.append(latch)
+        await latch.wait()
+
+
+def _ended_before(record: R, horizon: float) -> bool:
+    return record.ended_at is not None and record.ended_at < horizon
