@@ -265,7 +265,7 @@ def _answered(question: Pause, record: Record, answer: object, failure: BaseExce
         permit.answered.append(question)
         authorize(record, permit.way)
     elif isinstance(answer, Edit | Mapping):
-        _edited(question, record, permit, answer)
+        _edited(question, record, permit, cast("object", answer))
     elif answer is UNANSWERED:
         tell_resolved(record, "unanswered")
         refuse(record, "permission", "HUMAN_TIMEOUT", "nobody answered in time")
@@ -274,7 +274,7 @@ def _answered(question: Pause, record: Record, answer: object, failure: BaseExce
         refuse(record, "permission", "HUMAN_DENIED", _denial(record, answer))
 
 
-def _edited(question: Pause, record: Record, permit: Permit, answer: Edit | Mapping[str, object]) -> None:
+def _edited(question: Pause, record: Record, permit: Permit, answer: object) -> None:
     try:
         arguments = answer.arguments if isinstance(answer, Edit) else freeze_json(answer, root="arguments")
     except JsonError as exc:

@@ -75,9 +75,9 @@ class CoreOf(Generic[R]):
         self.due: Callable[[R, Kind, float], None]
         self.encode: Callable[[object], tuple[Content, ...]]
 
-    def revisions(self, tool: ToolDefinition) -> Revisions:
-        """The rules under which calls of *tool* are judged now."""
-        toolbox = self.toolbox
+    def revisions(self, tool: ToolDefinition, toolbox: Toolbox | None = None) -> Revisions:
+        """The rules under which calls of *tool* are judged now, or were when *toolbox* was in use."""
+        toolbox = toolbox or self.toolbox
         return msgspec.structs.replace(
             self.settings.authority.revisions,
             toolbox=toolbox.revision,
@@ -122,5 +122,5 @@ class CoreOf(Generic[R]):
         await latch.wait()
 
 
-def _ended_before(record: R, horizon: float) -> bool:
+def _ended_before(record: Kept, horizon: float) -> bool:
     return record.ended_at is not None and record.ended_at < horizon

@@ -16,10 +16,11 @@ from ._batch import Batch
 from ._concurrency import is_cancelled
 from ._events import ExecutionAdmitted
 from ._execution import Core, Record
-from ._handle import CALLER_CANCELLED, Execution, latch_of_release, leave
+from ._handle import CALLER_CANCELLED, Execution, latch_of_release, leave, wait_settled
 from ._journal import Journal
-from ._lifecycle import AbortSource, strongest
+from ._lifecycle import QUEUED, AbortSource, strongest
 from ._options import DIRECTLY, NO_OPTIONS, Options
+from ._permits import Hook
 from ._plan import Plan
 from ._plans import Plans
 from ._resumption import call_of, prepare
@@ -32,6 +33,36 @@ class Step(msgspec.Struct, frozen=True, eq=False):
     place: str
     call: ToolCall
     plan: Plan | None
+
+
+class Turn:
+    """The place of a call in a sequential batch."""
+
+    __slots__ = ("before", "came_in", "record")
+
+    def __init__(self, record: Record, before: Turn | None) -> None:
+        self.record = record
+        self.before = before
+        self.came_in = True
+        """Whether it was its turn; else it waits, or was stopped while it did."""
+
+    @property
+    def must_wait(self) -> bool:
+        """Whether a hook or a person has still to decide about one before it."""
+        return self.before is not None and self.before.undecided
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it does not hold its place in the planner yet, and may still come to."""
+        return self.record.claim is None and self.record.state == QUEUED
+
+    async def wait(self) -> None:
+        """Return when those before have ended, or hold their place in the planner. Cancelled: nothing has changed."""
+        each = self.before
+        while each is not None:
+            if each.undecided:
+                await wait_settled(each.record)
+            each = None if each.came_in else each.before
 
 
 class Door:
@@ -96,8 +127,11 @@ class Door:
         record.request_context = context = context or self._core.settings.default_request_context
         record.owner = context.owner if owner is None and context is not None else owner
 
-    def begin(self, record: Record) -> Record:
-        """Bring *record* as far as it goes without waiting, and give it a task unless that was the end."""
+    def begin(self, record: Record, *, turn: Turn | None = None) -> Record:
+        """Bring *record* as far as it goes without waiting, and give it a task unless that was the end.
+
+        With a *turn* it waits for those before it that are still to be decided about.
+        """
         core, parent = self._core, record.parent
         core.admitted += 1
         core.live[record.id] = record
@@ -113,6 +147,8 @@ class Door:
         try:
             if record.options is DIRECTLY and record.plan is not None:
                 go_on(record, record.plan)
+            elif turn is not None and turn.must_wait:
+                self._postpone(record, turn)
             else:
                 admit(record, self.plans)
         except KeyboardInterrupt:
@@ -173,8 +209,22 @@ class Door:
             if in_order:
                 record.in_order = True
         require_room(records, self.plans)
+        turn: Turn | None = None
         for record in records:
-            batch.add(self.begin(record))
+            turn = Turn(record, turn) if in_order else None
+            batch.add(self.begin(record, turn=turn))
+
+    def _postpone(self, record: Record, turn: Turn) -> None:
+        """Let *record* come in only when its turn has come."""
+
+        def come_in(record: Record, *_: object) -> None:
+            record.waits_for = None
+            turn.came_in = True
+            admit(record, self.plans)
+
+        turn.came_in = False
+        record.waits_for = f"resource:batch:{record.batch_id}"
+        record.hook = Hook(turn.wait, come_in)
 
     async def released(self, record: Record) -> None:
         """Return when the outcome of *record* is decided.

@@ -10,7 +10,8 @@ from typing import Final
 import msgspec
 import trio
 
-from ..definitions import ToolCall, ToolResult
+from ..authority import Revisions
+from ..definitions import RequestContext, ToolCall, ToolResult
 from ..errors import AdmissionClosed
 from ._abort import AbortAnswer, check_reason, mark_overdue, request_abort
 from ._concurrency import Latch, is_cancelled
@@ -31,6 +32,8 @@ class PrivilegedSnapshot(msgspec.Struct, frozen=True):
         result: The result, once the outcome is decided.
         late_value: What the body returned when its caller had been told something else already.
         cleanup_detail: What the tool said about how cleaning up went; empty if nothing.
+        request_context: On whose behalf it is made, with the capabilities that policies left; or None.
+        revisions: Under which rules it was judged; None when no tool was found for it.
     """
 
     snapshot: Snapshot
@@ -38,6 +41,21 @@ class PrivilegedSnapshot(msgspec.Struct, frozen=True):
     result: ToolResult[object] | None
     late_value: object
     cleanup_detail: str
+    request_context: RequestContext | None = None
+    revisions: Revisions | None = None
+
+
+def privileged(
+    record: Record, call: ToolCall | None, result: ToolResult[object] | None, late: object
+) -> PrivilegedSnapshot:
+    """Everything about *record*, whose *call* and *result* somebody else may keep."""
+    plan, permit = record.plan, record.permit
+    revisions: Revisions | None = None
+    if plan is not None:
+        judged_in = plan.toolbox if permit is None or permit.toolbox is None else permit.toolbox
+        revisions = record.core.revisions(plan.tool.definition, judged_in)
+    shot = record.snapshot()
+    return PrivilegedSnapshot(shot, call, result, late, record.cleanup_detail, record.request_context, revisions)
 
 
 class Execution:
@@ -70,10 +88,10 @@ class Execution:
         return self._record.snapshot()
 
     def privileged_snapshot(self) -> PrivilegedSnapshot:
-        """What it looks like now, with arguments and results."""
+        """What it looks like now, with arguments, result and authority."""
         record = self._record
         late = self._late if self._result is not None else record.late
-        return PrivilegedSnapshot(record.snapshot(), self._call, self._decided, late, record.cleanup_detail)
+        return privileged(record, self._call, self._decided, late)
 
     def abort(self, reason: str = "aborted by its host") -> AbortAnswer:
         """Ask it to stop, and say what that did. Whether it was honoured shows in the snapshot.

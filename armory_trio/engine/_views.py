@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._execution import Core, Record
-from ._handle import PrivilegedSnapshot
+from ._handle import PrivilegedSnapshot, privileged
 from ._lifecycle import Snapshot
 from ._subscriptions import Selection, Updates
 
@@ -51,11 +51,18 @@ class Executions:
     def inspect_privileged(
         self, *, owner_id: str | None = None, tool_name: str | None = None
     ) -> list[PrivilegedSnapshot]:
-        """What is live, with arguments and results: for the eyes of an operator only, never for a watcher."""
-        chosen = Selection(owner_id=owner_id, tool_name=tool_name)
+        """The newest snapshots with authority, and of what is live arguments and results as well, in order of admission.
+
+        For the eyes of an operator only, never for a watcher. Ended executions are there as long as they are kept, on
+        whose behalf they ran and under which rules; there were no credentials in the first place.
+        """
+        self._core.forget_expired()
+        chosen = filter(
+            Selection(owner_id=owner_id, tool_name=tool_name), (*self._core.live.values(), *self._core.kept)
+        )
         return [
-            PrivilegedSnapshot(record.snapshot(), record.call, record.result, record.late, record.cleanup_detail)
-            for record in filter(chosen, self._core.live.values())
+            privileged(record, record.call, record.result, record.late)
+            for record in sorted(chosen, key=lambda record: record.number)
         ]
 
     def subscribe(

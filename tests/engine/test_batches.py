@@ -21,6 +21,7 @@ from armory_trio import (
     ExecutionAdmitted,
     Limits,
     Overloaded,
+    PolicyRequest,
     Supervisor,
     Toolbox,
     ToolCall,
@@ -329,6 +330,60 @@ async def test_an_aborted_call_of_a_sequential_batch_makes_way_for_the_next(
     expected[index] = "CANCELLED" if index == 0 else "NOT_STARTED"
     assert codes(running.results) == expected
     assert trio.current_time() == pytest.approx(ended)
+
+
+@requirement("engine.batch-in-order")
+async def test_a_call_that_is_still_judged_is_not_passed_by_the_next_of_its_sequential_batch(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    begun: list[float] = []
+
+    @tool(effect="read-only")
+    async def note(pause: float) -> float:
+        """Note that it runs."""
+        begun.append(pause)
+        await trio.sleep(1)
+        return trio.current_time()
+
+    async def think(request: PolicyRequest) -> None:
+        await trio.sleep(request.arguments["pause"])  # type: ignore[arg-type]  # a number by its schema
+
+    calls = [ToolCall("note", {"pause": pause}) for pause in (3.0, 0.0, 2.0, 1.0)]
+    async with open_supervisor(Toolbox([note], policy=think)) as supervisor:
+        start = trio.current_time()
+        results = await supervisor.execute_batch(calls, mode="sequential")
+
+    ends = [cast("float", result.value) - start for result in results]
+    assert begun == [3.0, 0.0, 2.0, 1.0]
+    assert ends == [4, 5, 8, 10]  # each is judged when the one before has ended
+
+
+@requirement("engine.batch-in-order")
+async def test_one_that_is_stopped_while_it_waits_for_a_judged_call_lets_nobody_pass_that_one(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    begun: list[float] = []
+
+    @tool(effect="read-only")
+    async def note(pause: float) -> None:
+        """Note that it runs."""
+        begun.append(pause)
+
+    async def think(request: PolicyRequest) -> None:
+        await trio.sleep(request.arguments["pause"])  # type: ignore[arg-type]  # a number by its schema
+
+    calls = [ToolCall("note", {"pause": pause}) for pause in (3.0, 1.0, 0.0)]
+    async with open_supervisor(Toolbox([note], policy=think)) as supervisor, trio.open_nursery() as nursery:
+        running = Running()
+        nursery.start_soon(running.run, supervisor, calls, "sequential")
+        await trio.sleep(0.5)
+        second = supervisor.executions.inspect()[1]
+        answer = supervisor.abort("not that one", execution_id=second.execution_id)
+
+    assert second.waits_for == f"resource:batch:{second.batch_id}"
+    assert list(answer.values()) in (["not-started"], ["requested"])
+    assert [result.attempts for result in running.results] == [1, 0, 1]
+    assert begun == [3.0, 0.0]
 
 
 @requirement("engine.batch-whole")

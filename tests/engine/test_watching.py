@@ -34,6 +34,7 @@ from armory_trio import (
     ProgressReported,
     RequestContext,
     Retention,
+    Revisions,
     Snapshot,
     StreamClosed,
     StreamOpened,
@@ -206,6 +207,22 @@ async def test_only_privileged_looks_show_arguments(autojump_clock: trio.abc.Clo
 
     assert privileged.snapshot.execution_id == execution.id
     assert privileged.call is not None and privileged.call.arguments == {"seconds": 1}
+
+
+@requirement("watching.authority-kept")
+async def test_on_whose_behalf_and_under_which_rules_a_call_ran_is_kept_and_not_shown_to_watchers() -> None:
+    context = RequestContext(principal="ann", tenant="acme", capabilities=frozenset(("read",)))
+    toolbox = Toolbox([add], revision="tools:7", policy_revision="policy:3")
+    async with open_supervisor(toolbox, revisions=Revisions(catalog="catalog:2")) as supervisor:
+        execution = supervisor.start(ToolCall("add", {"a": 1, "b": 2}), request_context=context)
+        await execution.settled()
+        [kept] = supervisor.executions.inspect_privileged()
+
+    assert kept.request_context == execution.privileged_snapshot().request_context == context
+    assert kept.revisions == Revisions(
+        catalog="catalog:2", toolbox="tools:7", tool_definition=add.definition.digest, policy="policy:3"
+    )
+    assert "ann" not in repr(kept.snapshot)
 
 
 @requirement("watching.retention")

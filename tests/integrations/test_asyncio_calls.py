@@ -78,7 +78,8 @@ def test_start_answers_a_handle_at_once(run: Run) -> None:
             assert execution.privileged_snapshot().call == SUM
             assert execution.abort() == "already-ended"
             assert execution.id in repr(execution)
-            assert host.executions.inspect_privileged() == []
+            [kept] = host.executions.inspect_privileged()
+            assert (kept.snapshot.execution_id, kept.call, kept.result) == (execution.id, None, None)
             assert host.active == 0
 
     run(main)

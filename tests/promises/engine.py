@@ -173,6 +173,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "engine.crowd": Requirement(
         "design 14", "Very many waiting executions are admitted, inspected and aborted in one process."
     ),
+    "engine.batch-in-order": Requirement(
+        "design 9, armorer-core 2H.52",
+        "A call of a sequential batch is judged and begun only when the one before has ended, however long a hook or "
+        "a person takes to decide about that one.",
+    ),
     "engine.batch-id": Requirement(
         "design 9", "A host may name a batch and abort it by that name; two live batches never share one."
     ),
