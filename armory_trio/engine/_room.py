@@ -49,8 +49,12 @@ def ask_for_room(record: Record) -> None:
     """Ask for what the body of *record* needs a slot of, unless it holds that already."""
     core, plan = record.core, record.plan
     assert plan is not None
-    if record.claim is not None or not (plan.needs or plan.touches or core.wants_room or record.batch_id is not None):
+    if not (plan.needs or plan.touches or core.wants_room or record.batch_id is not None):
         return
+    if record.claim is not None:
+        if record.claim.needs or record.claim.uses:
+            return  # it asked before: it was only judged again
+        _forget_standing(record, record.claim)
     needs = _slots(record, plan)
     plain = not plan.touches and not record.in_order
     if plain and (not needs or (record.parent is None and _is_let_in(record, needs))):
@@ -78,6 +82,12 @@ def ask_for_room(record: Record) -> None:
             refuse(record, "conflict", "CAPACITY_CYCLE", f"waiting would never end, since {decision.text}")
     if decision.others:
         wake(core, decision.others)
+
+
+def _forget_standing(record: Record, claim: Claim) -> None:
+    """A hook of *record* made calls, which gave it a claim that needs nothing; now it asks for room itself."""
+    record.claim, record.claim_held = None, False
+    wake(record.core, record.core.planner.release(claim))
 
 
 def _is_let_in(record: Record, needs: tuple[str, ...]) -> bool:

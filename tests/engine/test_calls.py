@@ -26,12 +26,14 @@ from armory_trio import (
     ExecutionSettled,
     Limits,
     Overloaded,
+    PolicyRequest,
     RequestContext,
     Semantics,
     Toolbox,
     ToolCall,
     ToolContext,
     ToolFailure,
+    current_supervisor,
     open_supervisor,
     tool,
 )
@@ -785,3 +787,32 @@ async def test_the_supervisor_keeps_no_result_that_its_caller_has(autojump_clock
         gc.collect()
         assert [payload() for payload in payloads] == [None] * 5
         assert len(supervisor.executions.inspect()) == 5
+
+
+@requirement("engine.calls-of-hooks")
+async def test_a_call_whose_policy_makes_calls_of_its_own_still_needs_its_slot(autojump_clock: trio.abc.Clock) -> None:
+    crowd = Crowd()
+
+    @tool(effect="read-only", concurrency=1)
+    async def enter() -> None:
+        """Be counted."""
+        await crowd.stay(1, "enter")
+
+    @tool(effect="read-only", concurrency=1)
+    async def look() -> str:
+        """Say who is there."""
+        await crowd.stay(0.1, "look")
+        return "nobody"
+
+    async def ask_around(request: PolicyRequest) -> bool:
+        if request.tool_name == "look":
+            return True
+        return (await current_supervisor().execute(ToolCall("look"))).value == "nobody"
+
+    async with open_supervisor(Toolbox([enter, look], policy=ask_around), limits=Limits(concurrent=2)) as supervisor:
+        results = await supervisor.execute_batch([ToolCall("enter")] * 5)
+        shots = supervisor.executions.inspect(tool_name="look")
+
+    assert [result.outcome for result in results] == ["success"] * 5
+    assert crowd.most == {"enter": 1, "look": 1}
+    assert {shot.parent_id for shot in shots} == {result.execution_id for result in results}

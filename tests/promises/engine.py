@@ -173,6 +173,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "engine.crowd": Requirement(
         "design 14", "Very many waiting executions are admitted, inspected and aborted in one process."
     ),
+    "engine.calls-of-hooks": Requirement(
+        "design 6, design 9",
+        "A hook may make calls: they are nested in the call that it decides about, which needs its own room all the "
+        "same.",
+    ),
     "engine.batch-in-order": Requirement(
         "design 9, armorer-core 2H.52",
         "A call of a sequential batch is judged and begun only when the one before has ended, however long a hook or "
