@@ -40,6 +40,7 @@ _NOT_RUN: Final[Mapping[str, str]] = {
     "GATE_DENIED": "it was refused, because this session does not allow such tools",
     "HUMAN_DENIED": "it was refused by a person",
     "HUMAN_TIMEOUT": "it needs the approval of a person, and nobody answered in time",
+    "APPROVAL_INVALID": "what had allowed it does not count any more",
     "APPROVAL_UNAVAILABLE": "it needs an approval, and there is nobody here to ask",
     "AUTHORITY_REQUIRED": "the call carries no authority for it",
     "OVERLOADED": "too many calls are waiting",
@@ -174,9 +175,14 @@ def _paused(result: ToolResult[object], action: RequiredAction | None) -> str:
     head = "has not run yet" if ran == "not-run" and result.effect == "none" else "did not run again"
     head = "has stopped on its way" if ran == "ran" else head
     message = action.message.strip() if action is not None else ""
-    return "\n".join(
-        line for line in (f"{_subject(result.tool_name)} {head}: {why}.", message, _PAUSED[ran, result.effect]) if line
-    )
+    pending = result.pending_approval
+    lost = pending is not None and pending.binding is None and (ran, result.effect) == ("not-run", "none")
+    rest = _NOT_RESUMABLE if lost else _PAUSED[ran, result.effect]
+    return "\n".join(line for line in (f"{_subject(result.tool_name)} {head}: {why}.", message, rest) if line)
+
+
+_NOT_RESUMABLE: Final = "Nothing was changed. Nothing goes on by itself here: do something else, or tell the user."
+"""What is said of a call that nobody can resume, since nothing could be signed."""
 
 
 _PAUSED: Final[Mapping[tuple[Ran, Effect], str]] = {

@@ -11,6 +11,8 @@ from armory_trio import (
     Category,
     Effect,
     ImageContent,
+    PendingApproval,
+    Question,
     RequiredAction,
     TextContent,
     Toolbox,
@@ -329,3 +331,13 @@ async def test_an_exception_without_words_is_told_by_its_type_under_the_id_of_it
 
     assert "ValueError" in result.text
     assert result.call_id == "c-7"
+
+
+@requirement("providers.honest-words")
+def test_of_a_call_that_nobody_can_resume_no_hope_is_given() -> None:
+    question = Question("toolbox", "big", RequiredAction("approval", "ask"))
+    pending = PendingApproval("c", "pay", "default:pay", {}, question)
+    paused = ToolResult[object]("", "c", "pay", "action_required", action=question.action, pending_approval=pending)
+
+    assert words_for(paused).splitlines()[-1].startswith("Nothing was changed. Nothing goes on by itself here")
+    assert "goes on when" not in words_for(paused)
