@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 import traceback
@@ -17,7 +16,9 @@ from ..toolbox import Toolbox
 from ._catalogue import definitions, find, found_lines, found_table, table
 from ._exit import BY_SIGNAL, READER_GONE, SUCCEEDED, UNCERTAIN, UNUSABLE, Unusable
 from ._loading import KITS, REFERENCE, load_toolbox
-from ._settings import FORMATS, INPUTS, MEBIBYTE, RunOptions, RunSettings, ToolOptions
+from ._parameters import Count, Seconds
+from ._rules import tightened
+from ._settings import APPROVERS, FORMATS, INPUTS, MEBIBYTE, MODES, RunOptions, RunSettings, ToolOptions
 from ._streams import Streams, claim_streams, say, write_all
 
 _SIGINT: Final = 2
@@ -29,6 +30,7 @@ Examples:
   armory-trio run --kit coding --root . --format anthropic message.json
   printf '{"name": "add", "arguments": {"a": 5, "b": 3}}' | armory-trio run my_tools:add
   tail -f calls.jsonl | armory-trio run my_tools:toolbox --unordered --concurrency 8
+  armory-trio run my_tools:toolbox calls.json --approval-mode always
 
 \b
 Exit codes:
@@ -45,42 +47,6 @@ The first SIGINT, SIGTERM or SIGHUP drains, the second aborts, the third exits a
 """
 
 Claim = Callable[[], Streams]
-
-
-class _Seconds(click.ParamType[float]):
-    """A number of seconds."""
-
-    name = "seconds"
-
-    def __init__(self, *, zero: bool = False) -> None:
-        self._zero = zero
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            seconds = float(str(value))
-        except ValueError:
-            seconds = math.nan
-        if not (seconds >= 0 if self._zero else seconds > 0):
-            self.fail(f"{value!r} is no {'' if self._zero else 'positive '}number of seconds, such as 2.5", param, ctx)
-        return seconds
-
-
-class _Count(click.ParamType[int]):
-    """A whole number, of *least* or more."""
-
-    name = "count"
-
-    def __init__(self, least: int) -> None:
-        self._least = least
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            count = int(str(value))
-        except ValueError:
-            count = -1
-        if count < self._least:
-            self.fail(f"{str(value)[:40]!r} is no whole number of {self._least} or more, such as 8", param, ctx)
-        return count
 
 
 def _print(text: str) -> None:
@@ -163,6 +129,28 @@ def _with_tool_options(function: Callable[..., int]) -> Callable[..., int]:
     return function
 
 
+def _with_rules(function: Callable[..., int]) -> Callable[..., int]:
+    for option in reversed(
+        (
+            click.option("--read-only", is_flag=True, help="Only tools that change nothing may run."),
+            click.option("--no-dangerous", is_flag=True, help="Tools that are destructive or privileged may not run."),
+            click.option("--approval-mode", type=click.Choice(MODES), help="When approval is needed."),
+            click.option(
+                "--approve",
+                type=click.Choice(APPROVERS),
+                default="ask",
+                show_default=True,
+                help="Who approves: you, when asked at the terminal of stderr; nobody; or all is approved unasked.",
+            ),
+            click.option(
+                "--approval-timeout", type=Seconds(), metavar="S", help="Seconds after which no answer is a no."
+            ),
+        )
+    ):
+        function = option(function)
+    return function
+
+
 @command.command(epilog=_EXAMPLES)
 @click.argument("words", nargs=-1, metavar="[MODULE:ATTRIBUTE]... [FILE]")
 @_with_tool_options
@@ -170,11 +158,11 @@ def _with_tool_options(function: Callable[..., int]) -> Callable[..., int]:
 @click.option(
     "--format", type=click.Choice(FORMATS), default="result", help="result: one ToolResult a line; else messages."
 )
-@click.option("--concurrency", type=_Count(1), metavar="N", help="Calls that run at once.  [default: 64]")
+@click.option("--concurrency", type=Count(1), metavar="N", help="Calls that run at once.  [default: 64]")
 @click.option("--sequential", is_flag=True, help="One call at a time, in order: --concurrency 1.")
 @click.option(
     "--queue",
-    type=_Count(0),
+    type=Count(0),
     default=1000,
     show_default=True,
     metavar="N",
@@ -182,11 +170,11 @@ def _with_tool_options(function: Callable[..., int]) -> Callable[..., int]:
 )
 @click.option("--unordered", is_flag=True, help="Write results as the calls end, not in the order of the calls.")
 @click.option("--fail-fast", is_flag=True, help="Stop everything as soon as one call fails.")
-@click.option("--timeout", type=_Seconds(), metavar="S", help="Seconds that each call may run.")
-@click.option("--deadline", type=_Seconds(), metavar="S", help="Seconds from now for everything.")
+@click.option("--timeout", type=Seconds(), metavar="S", help="Seconds that each call may run.")
+@click.option("--deadline", type=Seconds(), metavar="S", help="Seconds from now for everything.")
 @click.option(
     "--drain-for",
-    type=_Seconds(zero=True),
+    type=Seconds(zero=True),
     default=30.0,
     show_default=True,
     metavar="S",
@@ -194,13 +182,14 @@ def _with_tool_options(function: Callable[..., int]) -> Callable[..., int]:
 )
 @click.option(
     "--cleanup-timeout",
-    type=_Seconds(zero=True),
+    type=Seconds(zero=True),
     default=30.0,
     show_default=True,
     metavar="S",
     help="Seconds that a stopped call may take to clean up before it is given up.",
 )
 @click.option("--owner", metavar="ID", help="Who owns the calls, for their tools and for limits.")
+@_with_rules
 @click.option(
     "--error-detail",
     type=click.Choice(("message", "declared")),
@@ -210,7 +199,7 @@ def _with_tool_options(function: Callable[..., int]) -> Callable[..., int]:
 )
 @click.option(
     "--max-bytes",
-    type=_Count(1),
+    type=Count(1),
     default=64 * MEBIBYTE,
     metavar="N",
     help="The longest line or document that is read.  [default: 64 MiB]",
@@ -226,7 +215,12 @@ def run(claim: Claim, /, **options: Unpack[RunOptions]) -> int:
     """
     settings, references = _settings(options)
     streams = claim()
-    toolbox = _load(references, options)
+    toolbox = tightened(
+        _load(references, options),
+        read_only=options["read_only"],
+        no_dangerous=options["no_dangerous"],
+        mode=options["approval_mode"],
+    )
     from ._run import run_calls  # noqa: PLC0415  # rich is not loaded before something is known to run
 
     return trio.run(run_calls, settings, toolbox, streams)
@@ -254,6 +248,8 @@ def _settings(options: RunOptions) -> tuple[RunSettings, list[str]]:
         drain_for=options["drain_for"],
         cleanup_timeout=options["cleanup_timeout"],
         owner=options["owner"],
+        approve=options["approve"],
+        approval_timeout=options["approval_timeout"],
         error_detail=options["error_detail"],
         max_bytes=options["max_bytes"],
         live=options["live"],
@@ -287,7 +283,7 @@ def tools(claim: Claim, /, *, as_json: bool, **options: Unpack[ToolOptions]) -> 
 @click.argument("query")
 @click.argument("words", nargs=-1, metavar="[MODULE:ATTRIBUTE]...")
 @_with_tool_options
-@click.option("--limit", type=_Count(1), default=10, show_default=True, metavar="N", help="Tools that are shown.")
+@click.option("--limit", type=Count(1), default=10, show_default=True, metavar="N", help="Tools that are shown.")
 @click.option("--explain", is_flag=True, help="Show why each tool was found.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line: score, reasons and definition.")
 @click.pass_obj

@@ -19,6 +19,7 @@ class ResultLine(msgspec.Struct, frozen=True):
 
     Args:
         value: What the tool returned; null unless the outcome is ``success``.
+        pending_approval: The call that waits for a person, as it would run; null unless that is what the action is.
         text: What to tell the model; null for a success, whose value says it.
         left_out: Parts that could not be written as JSON, and why; null when there are none.
     """
@@ -30,6 +31,7 @@ class ResultLine(msgspec.Struct, frozen=True):
     value: object
     error: ToolError | None
     action: RequiredAction | None
+    pending_approval: Mapping[str, object] | None
     text: str | None
     effect: Effect
     effects: tuple[EffectRecord, ...]
@@ -49,6 +51,7 @@ def result_line(result: ToolResult[object]) -> bytes:
         value=result.value,
         error=result.error,
         action=result.action,
+        pending_approval=None if result.pending_approval is None else result.pending_approval.to_json(),
         text=None if result.outcome == "success" else words_for(result),
         effect=result.effect,
         effects=result.effects,

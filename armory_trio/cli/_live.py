@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final, TextIO
 
 import msgspec
@@ -139,13 +139,17 @@ class View:
     def __init__(self, look: Callable[[], Frame]) -> None:
         self._look = look
         self._console = Console(file=_screen(), force_terminal=True)
-        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._live = self._blank()
         self._pen = threading.Lock()
+        self._away = False
+        """Whether the picture is put aside."""
+
+    def _blank(self) -> Live:
+        return Live(console=self._console, auto_refresh=False, transient=True)
 
     async def run(self) -> None:
         """Draw now and then. Cancelled: the view is wiped away."""
         try:
-            await trio.to_thread.run_sync(self._live.start)
             try:
                 while True:
                     await self._draw()
@@ -169,7 +173,25 @@ class View:
     def _show(self, frame: Frame) -> None:
         rows = max(1, min(_ROWS, self._console.size.height - 4))
         with self._pen:
+            if self._away:
+                return
+            self._live.start()
             self._live.update(picture(msgspec.structs.replace(frame, rows=rows)), refresh=True)
+
+    @asynccontextmanager
+    async def aside(self) -> AsyncGenerator[None]:
+        """Leave the terminal, its cursor too, to somebody else for this block."""
+        await trio.to_thread.run_sync(self._put_aside)
+        try:
+            yield
+        finally:
+            self._away = False
+
+    def _put_aside(self) -> None:
+        with self._pen:
+            self._away = True
+            self._live.stop()
+            self._live = self._blank()  # the old one would wipe away as many lines as it had last
 
     @contextmanager
     def wiped(self) -> Generator[None]:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Final, cast
 
+import attrs
+
 from ..definitions import is_tool, near
 from ..errors import DefinitionError
 from ..toolbox import Toolbox, combine_toolboxes, is_toolbox, toolbox_from_manifest
@@ -39,9 +41,38 @@ def load_toolbox(references: Sequence[str], manifests: Sequence[str], kit: str |
     if not loaded:
         raise Unusable("no tools: give MODULE:ATTRIBUTE, --manifest FILE, or --kit coding --root DIR")
     try:
-        return combine_toolboxes(*loaded)
+        return _under_rules(combine_toolboxes(*loaded), loaded)
     except DefinitionError as error:
         raise Unusable(f"the tools do not go together: {error}") from error
+
+
+def _under_rules(together: Toolbox, parts: Sequence[Toolbox]) -> Toolbox:
+    """The rules of the one part that has some count for all: a toolbox takes its options from its first part only."""
+    ruling: list[Toolbox] = []
+    for part in parts:
+        if _rules(part) != _NO_RULES and all(_rules(part) != _rules(other) for other in ruling):
+            ruling.append(part)
+    if len(ruling) > 1:
+        raise Unusable(
+            "two of the toolboxes have rules of their own about what may run, and one run has one set of rules: run "
+            "them apart, or combine them in Python"
+        )
+    for part in ruling:
+        return attrs.evolve(
+            together,
+            policy=part.policy,
+            policy_context=part.policy_context,
+            approval_policy=part.approval_policy,
+            gates=part.gates,
+        )
+    return together
+
+
+def _rules(toolbox: Toolbox) -> tuple[object, ...]:
+    return toolbox.policy, toolbox.policy_context, toolbox.approval_policy, toolbox.gates
+
+
+_NO_RULES: Final = _rules(Toolbox())
 
 
 def _from_manifest(path: str) -> Toolbox:

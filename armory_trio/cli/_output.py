@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Final
 
 import attrs
@@ -50,6 +51,8 @@ class Outlet:
         self._ready: deque[Slot] = deque()
         self._filled = trio.Event()
         self._written = trio.Event()
+        self._free = trio.Event()
+        self._free.set()
         self._closing = False
         self.pending = 0
         """Calls whose lines are not written yet."""
@@ -75,6 +78,15 @@ class Outlet:
         if self._ready:
             self._filled.set()
 
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Write nothing in this block: somebody is asked something on the same terminal."""
+        self._free = trio.Event()
+        try:
+            yield
+        finally:
+            self._free.set()
+
     def close(self) -> None:
         """Nothing more will be filled. What stands behind a place that stays empty moves up."""
         self._closing = True
@@ -98,6 +110,7 @@ class Outlet:
         """Write what is ready, until closed and everything is written. Cancelled: a write under way is left behind."""
         while True:
             while self._ready:
+                await self._free.wait()
                 await self._write_some()
             if self._closing:
                 return

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from itertools import count
 from typing import Final, Literal
 
@@ -16,6 +16,7 @@ from ..engine import Limits, Retention, Supervisor, open_supervisor
 from ..engine._concurrency import is_cancelled
 from ..engine._signals import Caught, catch_signals
 from ..toolbox import Toolbox
+from ._asking import Approver, find_approver
 from ._exit import Ending
 from ._input import InputReader
 from ._live import CURSOR_BACK, Frame, View
@@ -56,6 +57,7 @@ async def _supervised(
 ) -> Run:
     run: Run | None = None
     try:
+        approver = find_approver(settings, streams)
         async with open_supervisor(
             toolbox,
             limits=Limits(concurrent=settings.concurrency, threads=_THREADS),
@@ -63,8 +65,10 @@ async def _supervised(
             error_detail=settings.error_detail,
             cleanup_timeout=settings.cleanup_timeout,
             drain_for=settings.drain_for,
+            approval_handler=approver.handler,
         ) as supervisor:
             run = Run(settings, streams, supervisor, caught)
+            run.approved_by(approver)
             await run.go(outer)
     except KeyboardInterrupt:  # not by a signal, but raised in a tool
         for line in () if run is None else run.last_lines(run.ending()):
@@ -89,6 +93,7 @@ class Run:
         self._view = View(self._look) if shows else None
         self._same_terminal = shows and os.isatty(streams.stdout)
         self._hurried = False
+        self._approver = Approver(None)
         self._outlet = Outlet(
             self._write,
             self._takes,
@@ -100,6 +105,20 @@ class Run:
         self._session = Session(settings, supervisor, self._outlet, deadline=deadline)
         caught.left = self._left
         caught.farewell = CURSOR_BACK if shows else b""
+
+    def approved_by(self, approver: Approver) -> None:
+        """Say who approves. Without this, nobody does."""
+        self._approver = approver
+        if approver.desk is not None:
+            approver.desk.aside = self._aside
+
+    @asynccontextmanager
+    async def _aside(self) -> AsyncGenerator[None]:
+        """Leave the terminal to a question: its person must see it whole, and what they type."""
+        held = self._outlet.held() if os.isatty(self._streams.stdout) else nullcontext()
+        with held:
+            async with nullcontext() if self._view is None else self._view.aside():
+                yield
 
     # -- going on
 
@@ -220,6 +239,8 @@ class Run:
             yield f"{counted(self._outlet.lost, 'result')} not written"
         if session.tally.calls or not ending.unusable:
             yield headline(session.tally)
+        if session.tally.unapproved and self._approver.nobody:
+            yield f"nobody was asked ({self._approver.nobody}); at a terminal you are, or --approve all approves unasked"
         if self._caught.arrived:
             yield self._by_signal()
         elif session.stopped is not None:

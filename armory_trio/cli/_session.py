@@ -53,7 +53,12 @@ class Session:
         self._outlet = outlet
         self._jobs: trio.Nursery
         self._provider: Provider | None = PROVIDERS.get(settings.format)
-        self._options: CallOptions = {"timeout": settings.timeout, "owner_id": settings.owner, "deadline": deadline}
+        self._options: CallOptions = {
+            "timeout": settings.timeout,
+            "human_timeout": settings.approval_timeout,
+            "owner_id": settings.owner,
+            "deadline": deadline,
+        }
         self._reading = trio.CancelScope(deadline=math.inf if deadline is None else deadline)
         self._running: dict[str, tuple[Execution, _Group, int]] = {}
         self._settling: dict[str, Execution] = {}

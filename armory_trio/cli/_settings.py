@@ -6,12 +6,17 @@ from typing import Final, Literal, TypedDict
 
 import attrs
 
+from ..authority.policy import ApprovalMode
+
 InputKind = Literal["auto", "calls", "openai", "openai-responses", "anthropic", "gemini"]
 OutputFormat = Literal["result", "openai", "openai-responses", "anthropic", "gemini"]
 ErrorDetail = Literal["message", "declared"]
+Approver = Literal["ask", "all", "none"]
 
 INPUTS: Final[tuple[InputKind, ...]] = ("auto", "calls", "openai", "openai-responses", "anthropic", "gemini")
 FORMATS: Final[tuple[OutputFormat, ...]] = ("result", "openai", "openai-responses", "anthropic", "gemini")
+APPROVERS: Final[tuple[Approver, ...]] = ("ask", "all", "none")
+MODES: Final[tuple[ApprovalMode, ...]] = ("never", "on-mutation", "always", "deny")
 MEBIBYTE: Final = 1024 * 1024
 
 
@@ -41,6 +46,11 @@ class RunOptions(ToolOptions):
     drain_for: float
     cleanup_timeout: float
     owner: str | None
+    approve: Approver
+    approval_timeout: float | None
+    read_only: bool
+    no_dangerous: bool
+    approval_mode: ApprovalMode | None
     error_detail: ErrorDetail
     max_bytes: int
     live: bool | None
@@ -53,6 +63,8 @@ class RunSettings:
     Args:
         file: The file to read; None or ``-`` is standard input.
         deadline: Seconds from the start for everything.
+        approve: Who approves what needs that: whoever sits at the terminal, nobody, or everything is approved.
+        approval_timeout: Seconds that a call waits for an answer; None for as long as it takes.
         live: Whether a live view is shown; None decides by the terminal.
         debug: Whether errors come with their traceback.
     """
@@ -69,6 +81,8 @@ class RunSettings:
     drain_for: float
     cleanup_timeout: float
     owner: str | None
+    approve: Approver
+    approval_timeout: float | None
     error_detail: ErrorDetail
     max_bytes: int
     live: bool | None

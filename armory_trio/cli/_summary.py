@@ -24,6 +24,7 @@ class Tally:
     succeeded: int = 0
     failed: int = 0
     paused: int = 0
+    unapproved: int = 0
     codes: Counter[str] = attrs.Factory(Counter[str])
     others: Counter[str] = attrs.Factory(Counter[str])
     uncertain: int = 0
@@ -40,9 +41,12 @@ class Tally:
             self.succeeded += 1
         elif result.outcome == "action_required":
             self.paused += 1
+            self.unapproved += result.pending_approval is not None
         else:
             self.failed += 1
-            self.codes[result.error.code if result.error is not None else "INTERNAL_ERROR"] += 1
+            code = result.error.code if result.error is not None else "INTERNAL_ERROR"
+            self.codes[code] += 1
+            self.unapproved += code == "APPROVAL_UNAVAILABLE"
 
     def settled(self, shot: Snapshot) -> None:
         """The state of an execution is final."""

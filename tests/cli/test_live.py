@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
-import pty
 import re
-import select
-import subprocess
-import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Final
 
 import msgspec
@@ -22,7 +15,8 @@ from armory_trio.cli._live import Frame, picture
 from armory_trio.engine import Abort, Progress
 from tests.requirements import requirement
 
-from .commands import BOUND, ROOT, Cli, Fifo, call, interruptible, jsonl
+from .commands import BOUND, Cli, Fifo, call, jsonl
+from .terminals import terminal
 
 COLOUR: Final = re.compile(rb"\x1b\[(?:[0-9;]*;)?[34][0-7]")
 WIPED: Final = b"\x1b[?25h"
@@ -128,62 +122,6 @@ def test_long_names_and_messages_stay_on_one_line() -> None:
 
     assert len(lines) == 2
     assert all(len(line) <= 80 for line in lines)
-
-
-class Terminal:
-    """A terminal that the test is the screen of."""
-
-    def __init__(self, screen: int, popen: subprocess.Popen[bytes]) -> None:
-        self.screen = screen
-        self.popen = popen
-        self.shown = b""
-
-    def until(self, words: bytes) -> None:
-        """Read the screen until *words* are shown."""
-        while words not in self.shown:
-            self._read()
-
-    def end(self) -> bytes:
-        """Read the screen until the command has ended; answers standard output."""
-        while self.popen.poll() is None:
-            self._read(wait=0.05)
-        while self._read(wait=0):
-            pass
-        return b"" if self.popen.stdout is None else self.popen.stdout.read()
-
-    def _read(self, wait: float = BOUND) -> bool:
-        ready, _, _ = select.select([self.screen], [], [], wait)
-        assert ready or wait < BOUND, self.shown
-        if not ready:
-            return False
-        try:
-            self.shown += os.read(self.screen, 65_536)
-        except OSError:  # the other end is closed
-            return False
-        return True
-
-
-@contextmanager
-def terminal(cli: Cli, *options: str, results_too: bool = False, **environment: str) -> Generator[Terminal]:
-    """A run whose stderr, and with *results_too* stdout, is a terminal."""
-    screen, tty = pty.openpty()
-    with (
-        interruptible(),
-        subprocess.Popen(
-            [sys.executable, "-m", "armory_trio", "run", "my_tools:toolbox", "calls.jsonl", *options],
-            cwd=cli.directory,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "COLUMNS": "100", **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=tty if results_too else subprocess.PIPE,
-            stderr=tty,
-        ) as popen,
-    ):
-        os.close(tty)
-        try:
-            yield Terminal(screen, popen)
-        finally:
-            popen.kill()
-            os.close(screen)
 
 
 @pytest.fixture

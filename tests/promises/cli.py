@@ -135,4 +135,32 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "cli.exit.codes": Requirement(
         "design section 8", "The exit code and the last lines on stderr say what ended how, by one table."
     ),
+    "cli.approve.ask": Requirement(
+        "design 12, armorer-core 6G.60",
+        "At a terminal the person sees the tool, what would run, its effect, the reason and who asks; only a yes runs it.",
+    ),
+    "cli.approve.edit": Requirement(
+        "design 12", "The person may write other arguments, and is asked again if something else than these would run."
+    ),
+    "cli.approve.turns": Requirement(
+        "design 12", "Questions come one after the other, and neither the live view nor results are drawn into them."
+    ),
+    "cli.approve.plain": Requirement(
+        "field case 101", "Arguments and reasons are shown whole, and can't steer the terminal that asks."
+    ),
+    "cli.approve.timeout": Requirement("design 12", "A question that nobody answers in time is a no."),
+    "cli.approve.stop": Requirement(
+        "design 8", "A signal, a deadline or a terminal that is gone withdraws the question; other calls go on meanwhile."
+    ),
+    "cli.approve.nobody": Requirement(
+        "design 12",
+        "Where nobody can be asked nothing waits: the line says what would have run, and stderr what to do.",
+    ),
+    "cli.approve.all": Requirement(
+        "design 12", "Whoever runs the command may approve everything; what is denied stays denied."
+    ),
+    "cli.rules": Requirement("design 12", "The command line adds gates and an approval mode, and loosens nothing."),
+    "cli.rules.combined": Requirement(
+        "design 12", "The rules of a toolbox count wherever it is named; two sets of rules are refused."
+    ),
 }
