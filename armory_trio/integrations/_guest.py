@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import sys
 import threading
 import weakref
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
+from functools import wraps
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, ParamSpec, Self, TypeVar
 
 import trio
 from outcome import Outcome, Value
@@ -18,6 +20,7 @@ from outcome import Outcome, Value
 from ._inside import Crossing, Inside, Opening
 
 A = TypeVar("A")
+P = ParamSpec("P")
 T = TypeVar("T")
 
 _log: Final = logging.getLogger("armory_trio.integrations")
@@ -285,25 +288,55 @@ class AsyncioSide:
         """Make a function for trio's side of *async_fn*, which runs as a task of the loop."""
 
         async def call(argument: A) -> T:
-            done = trio.Event()
-
-            async def run() -> T:
-                return await async_fn(argument)
-
-            task = self._loop.create_task(run(), name="armory_trio: elicit")
-            task.add_done_callback(lambda _: done.set())
-            try:
-                await done.wait()
-            except trio.Cancelled:
-                task.cancel()
-                with trio.CancelScope(shield=self._loop.is_running()):
-                    await done.wait()  # noqa: ASYNC102  # asyncio code may take its time to end, as any of its tasks
-                raise
-            if task.cancelled():
-                raise RuntimeError("the asyncio code cancelled itself")
-            return task.result()
+            return await _in_loop(self._loop, lambda: async_fn(argument), "elicit")
 
         return call
+
+
+async def _in_loop(loop: asyncio.AbstractEventLoop, async_fn: Callable[[], Awaitable[T]], name: str) -> T:
+    """Run *async_fn* as a task of *loop*, which trio is a guest of. Cancelled: the task is, and waited for."""
+    done = trio.Event()
+
+    async def run() -> T:
+        return await async_fn()
+
+    task = loop.create_task(run(), name=f"armory_trio: {name}")
+    task.add_done_callback(lambda _: done.set())
+    try:
+        await done.wait()
+    except trio.Cancelled:
+        task.cancel()
+        with trio.CancelScope(shield=loop.is_running()):
+            await done.wait()  # noqa: ASYNC102  # asyncio code may take its time to end, as any of its tasks
+        raise
+    if task.cancelled():
+        raise RuntimeError("the asyncio code cancelled itself")
+    return task.result()
+
+
+def asked_in_asyncio(opener: Callable[P, Opening]) -> Callable[P, Opening]:
+    """*opener*, but the ``approval_handler`` that it is given is called in a task of the loop that runs here."""
+
+    @wraps(opener)
+    def opening(*args: P.args, **kwargs: P.kwargs) -> Opening:
+        handler: object = kwargs.get("approval_handler")
+        if callable(handler):
+            kwargs["approval_handler"] = _asking(handler)
+        return opener(*args, **kwargs)
+
+    return opening
+
+
+def _asking(handler: Callable[..., object]) -> Callable[[object], Awaitable[object]]:
+    async def ask(request: object) -> object:
+        async def answer() -> object:
+            given = handler(request)
+            return await given if inspect.isawaitable(given) else given
+
+        # Trio's turns are taken by the loop, also this one.
+        return await _in_loop(asyncio.get_running_loop(), answer, "approval")
+
+    return ask
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:

@@ -22,8 +22,9 @@ from ..engine import (
     open_supervisor,
 )
 from ..toolbox import Toolbox
+from ._asyncio_approvals import AsyncioApprovals
 from ._asyncio_handles import AsyncioExecution, AsyncioReader, AsyncioStream, AsyncioUpdates, Opened
-from ._guest import AsyncioSide
+from ._guest import AsyncioSide, asked_in_asyncio
 from ._inside import Opening, require_function
 from ._opening import opened_like
 
@@ -67,7 +68,7 @@ class AsyncioExecutions:
         return Opened(self._side, watching, AsyncioUpdates)
 
 
-class AsyncioHost:
+class AsyncioHost(AsyncioApprovals):
     """A supervisor, as an asyncio program uses it. Made by `open_asyncio_host`, and only alive inside its block.
 
     What a supervisor does at once is done at once here, and what it awaits on trio is awaited here in asyncio. All of
@@ -75,7 +76,7 @@ class AsyncioHost:
     """
 
     def __init__(self, side: AsyncioSide, supervisor: Supervisor) -> None:
-        self._side = side
+        super().__init__(side, supervisor)
         self.supervisor = supervisor
         """The supervisor itself: its synchronous members may be used as they are, its async ones through `run`."""
         self.executions = AsyncioExecutions(side, supervisor)
@@ -246,17 +247,13 @@ class AsyncioHost:
 
         return await self._side.run(shutdown)
 
-    def _adapt(self, options: CallOptions) -> CallOptions:
-        elicit = options.get("elicit")
-        if not callable(elicit):
-            return options
-        return {**options, "elicit": self._side.calling_asyncio(elicit)}
 
-
-@opened_like(open_supervisor)
+@opened_like(asked_in_asyncio(open_supervisor))
 @asynccontextmanager
 async def open_asyncio_host(opening: Opening) -> AsyncGenerator[AsyncioHost]:
     """Run tool calls in an asyncio program for as long as the block lasts. Takes what `open_supervisor` takes.
+
+    An ``approval_handler`` is an asyncio function here, or a plain one.
 
     Trio runs as a guest of the loop: tools and all our code run on the loop's thread, in turns with its own work;
     one helper thread waits for trio's input and output. Signals belong to the asyncio program.

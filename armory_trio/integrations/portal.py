@@ -24,6 +24,7 @@ from ..errors import AdmissionClosed
 from ..toolbox import Toolbox
 from ._inside import Opening, require_function, rest_of
 from ._opening import opened_like
+from ._portal_approvals import BlockingApprovals
 from ._thread_side import ThreadSide
 
 T = TypeVar("T")
@@ -167,7 +168,7 @@ def _open_stream(streaming: _Streaming, side: ThreadSide) -> Generator[BlockingS
         raise
 
 
-class BlockingHost:
+class BlockingHost(BlockingApprovals):
     """A supervisor, as a program of threads uses it. Made by `open_blocking_host`, and only alive inside its block.
 
     Every member may be used from any thread but the host's own. A thread that waits in one and is interrupted by
@@ -175,7 +176,7 @@ class BlockingHost:
     """
 
     def __init__(self, side: ThreadSide, supervisor: Supervisor) -> None:
-        self._side = side
+        super().__init__(side, supervisor)
         self._supervisor = supervisor
 
     # -- looking

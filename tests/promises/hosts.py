@@ -100,4 +100,16 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "hosts.exit": Requirement(
         "design 8", "A program that exits with a host open exits, and stops what can be stopped first."
     ),
+    "hosts.authority": Requirement(
+        "design 12 and 13",
+        "Hosts resume, restore and revoke approvals, and issue, list and revoke grants, with a supervisor's parameters.",
+    ),
+    "asyncio.approval-handler": Requirement(
+        "design 12 and 13",
+        "The approval handler of an asyncio host is code of its program, a coroutine function or a plain one, and is "
+        "cancelled when the question is withdrawn.",
+    ),
+    "portal.approval-handler": Requirement(
+        "design 12 and 13", "The approval handler of a blocking host is a trio function, and may ask in a thread."
+    ),
 }
