@@ -1,9 +1,13 @@
-"""For tests of tools and hosts: mocks, scripted models, records of what was called, rules, schedules, fixed ids."""
+"""For tests of tools, hosts and stores.
 
-from ._approval_conformance import ApprovalClock as ApprovalClock
+Mocks, scripted models and people, records of what was called, rules, what stores must do, schedules, fixed ids.
+"""
+
 from ._approval_conformance import ApprovalStoreCase as ApprovalStoreCase
 from ._approval_conformance import OpenApprovalStore as OpenApprovalStore
 from ._approval_conformance import approval_store_cases as approval_store_cases
+from ._approver import Answer as Answer
+from ._approver import ScriptedApprover as ScriptedApprover
 from ._deeds import Pause as Pause
 from ._grant_conformance import GrantStoreCase as GrantStoreCase
 from ._grant_conformance import OpenGrantStore as OpenGrantStore
@@ -12,6 +16,9 @@ from ._history import CallHistory as CallHistory
 from ._history import RecordedCall as RecordedCall
 from ._ids import fixed_ids as fixed_ids
 from ._inline import inline as inline
+from ._ledger_conformance import LedgerStoreCase as LedgerStoreCase
+from ._ledger_conformance import OpenLedgerStore as OpenLedgerStore
+from ._ledger_conformance import ledger_store_cases as ledger_store_cases
 from ._mocks import MockCall as MockCall
 from ._mocks import MockTool as MockTool
 from ._mocks import mock_tool as mock_tool
@@ -41,6 +48,8 @@ from ._schedules import ScheduleFailure as ScheduleFailure
 from ._schedules import UnsupportedTrio as UnsupportedTrio
 from ._schedules import explore as explore
 from ._schedules import run_seeded as run_seeded
+from ._store_clock import StoreClock as ApprovalClock  # noqa: F401
+from ._store_clock import StoreClock as StoreClock
 from .scripted import Line as Line
 from .scripted import ScriptedCall as ScriptedCall
 from .scripted import ScriptedModel as ScriptedModel

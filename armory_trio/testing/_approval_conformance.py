@@ -6,7 +6,7 @@ import math
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Final, final, get_args
+from typing import Final, get_args
 
 import attrs
 import msgspec
@@ -15,6 +15,7 @@ from ..authority.approvals import ApprovalOperation, ApprovalState, ApprovalStor
 from ..definitions import ApprovalBinding, ApprovalScope
 from ..errors import ApprovalError
 from ._approval_trials import NOW, WAYS, act, approval, bring, outcome, race, refused, same, stands
+from ._store_clock import StoreClock
 
 _RACERS: Final = 32
 """Tasks of a race: more than a store keeps connections, as a rule."""
@@ -26,26 +27,10 @@ _MOMENT: Final = 0.001
 """Seconds before the expiry at which an approval must still count. Stores may keep times no finer than this."""
 
 
-@final
-class ApprovalClock:
-    """The clock that a store is opened with. It stands still until it is set.
-
-    Args:
-        seconds: What it says, in seconds since 1970.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-
-    def __call__(self) -> float:
-        """What it says now."""
-        return self.seconds
-
-
 OpenApprovalStore = Callable[[Callable[[], float]], AbstractAsyncContextManager[ApprovalStore]]
 """Opens a new, empty store that reads the clock that it is given, and closes it."""
 
-_Check = Callable[[ApprovalStore, ApprovalClock], Awaitable[None]]
+_Check = Callable[[ApprovalStore, StoreClock], Awaitable[None]]
 
 
 @attrs.frozen
@@ -73,7 +58,7 @@ class ApprovalStoreCase:
         Raises:
             AssertionError: The store does something else.
         """
-        clock = ApprovalClock(NOW)
+        clock = StoreClock(NOW)
         async with open_store(clock) as store:
             try:
                 await self.check(store, clock)
@@ -125,14 +110,12 @@ def _stated(state: str) -> ApprovalState | None:
     return next((known for known in get_args(ApprovalState) if known == state), None)
 
 
-async def _check_state(way: str, state: str, store: ApprovalStore, _: ApprovalClock) -> None:
+async def _check_state(way: str, state: str, store: ApprovalStore, _: StoreClock) -> None:
     await bring(store, approval(), way)
     await stands(store, approval(), _stated(state), f"when it is {way}")
 
 
-async def _check_cell(
-    way: str, state: str, operation: ApprovalOperation, store: ApprovalStore, _: ApprovalClock
-) -> None:
+async def _check_cell(way: str, state: str, operation: ApprovalOperation, store: ApprovalStore, _: StoreClock) -> None:
     result = _TABLE[state].split()[_OPERATIONS.index(operation)]
     leads = result in _TABLE
     await bring(store, approval(), way)
@@ -153,14 +136,14 @@ _BEFORE: Final[Mapping[ApprovalOperation, str]] = {
 """Where an approval must stand for each operation that expiry forbids."""
 
 
-async def _tells_the_time(store: ApprovalStore, clock: ApprovalClock) -> None:
+async def _tells_the_time(store: ApprovalStore, clock: StoreClock) -> None:
     same("now()", store.now(), NOW)
     await store.issue(approval())
     clock.seconds += 1
     same("now() a second later", store.now(), NOW + 1)
 
 
-async def _counts_until_it_expires(operation: ApprovalOperation, store: ApprovalStore, clock: ApprovalClock) -> None:
+async def _counts_until_it_expires(operation: ApprovalOperation, store: ApprovalStore, clock: StoreClock) -> None:
     binding, late = approval(), approval("nonce-2")
     for each in (binding, late):
         await bring(store, each, _BEFORE[operation])
@@ -172,14 +155,14 @@ async def _counts_until_it_expires(operation: ApprovalOperation, store: Approval
         await stands(store, each, None, "when it has expired")
 
 
-async def _has_expired(way: str, store: ApprovalStore, clock: ApprovalClock) -> None:
+async def _has_expired(way: str, store: ApprovalStore, clock: StoreClock) -> None:
     binding = approval()
     await bring(store, binding, way)
     clock.seconds = binding.expires_at
     await _never_counts(store, binding, way, exactly="expired")
 
 
-async def _never_comes_back(way: str, store: ApprovalStore, clock: ApprovalClock) -> None:
+async def _never_comes_back(way: str, store: ApprovalStore, clock: StoreClock) -> None:
     binding = approval()
     await bring(store, binding, way)
     clock.seconds = binding.expires_at + 1
@@ -202,7 +185,7 @@ async def _never_counts(store: ApprovalStore, binding: ApprovalBinding, when: st
 # ── Which one is meant ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _takes_only_what_is_well_formed(store: ApprovalStore, _: ApprovalClock) -> None:
+async def _takes_only_what_is_well_formed(store: ApprovalStore, _: StoreClock) -> None:
     good = approval()
     wrong = {
         "a blank principal": msgspec.structs.replace(good, scope=msgspec.structs.replace(good.scope, principal=" ")),
@@ -218,7 +201,7 @@ async def _takes_only_what_is_well_formed(store: ApprovalStore, _: ApprovalClock
     await stands(store, good, None, "after all of them were refused")
 
 
-async def _counts_for_its_scope_only(field: str, store: ApprovalStore, _: ApprovalClock) -> None:
+async def _counts_for_its_scope_only(field: str, store: ApprovalStore, _: StoreClock) -> None:
     binding = approval()
     other = _changed(binding.scope, field)
     await store.issue(binding)
@@ -228,7 +211,7 @@ async def _counts_for_its_scope_only(field: str, store: ApprovalStore, _: Approv
     await store.reserve(binding, binding.scope)
 
 
-async def _knows_the_whole_binding(field: str, store: ApprovalStore, _: ApprovalClock) -> None:
+async def _knows_the_whole_binding(field: str, store: ApprovalStore, _: StoreClock) -> None:
     binding, other = approval(), _otherwise(field)
     await store.issue(binding)
     for operation in _OPERATIONS:
@@ -257,7 +240,7 @@ def _otherwise(field: str) -> ApprovalBinding:
             return msgspec.structs.replace(binding, scope=_changed(binding.scope, field))
 
 
-async def _keeps_keys_apart(store: ApprovalStore, _: ApprovalClock) -> None:
+async def _keeps_keys_apart(store: ApprovalStore, _: StoreClock) -> None:
     others = (approval("nonce-2"), approval(tenant="beta"), approval(run="run-2"))
     await store.issue(approval())
     await bring(store, others[0], "revoked")
@@ -276,7 +259,7 @@ _RACES: Final[Mapping[ApprovalOperation, str]] = {
 }
 
 
-async def _has_one_winner(operation: ApprovalOperation, way: str, store: ApprovalStore, _: ApprovalClock) -> None:
+async def _has_one_winner(operation: ApprovalOperation, way: str, store: ApprovalStore, _: StoreClock) -> None:
     binding = approval()
     await bring(store, binding, way)
     ended = await race(*[partial(act, store, operation, binding)] * _RACERS)
@@ -285,7 +268,7 @@ async def _has_one_winner(operation: ApprovalOperation, way: str, store: Approva
     same("with what others of them were refused", set(ended) - {"done"} - losing, set[str]())
 
 
-async def _can_be_reserved_again_and_again(store: ApprovalStore, _: ApprovalClock) -> None:
+async def _can_be_reserved_again_and_again(store: ApprovalStore, _: StoreClock) -> None:
     binding = approval()
     await store.issue(binding)
     for _round in range(3):
@@ -296,7 +279,7 @@ async def _can_be_reserved_again_and_again(store: ApprovalStore, _: ApprovalCloc
     await refused("reserve after it was consumed", store.reserve(binding, binding.scope), _USED)
 
 
-async def _is_committed_or_revoked(store: ApprovalStore, _: ApprovalClock) -> None:
+async def _is_committed_or_revoked(store: ApprovalStore, _: StoreClock) -> None:
     for index in range(_RACERS):
         binding = approval(f"nonce-{index}")
         await bring(store, binding, "reserved")
@@ -310,7 +293,7 @@ async def _is_committed_or_revoked(store: ApprovalStore, _: ApprovalClock) -> No
         )
 
 
-async def _many_do_not_meet(store: ApprovalStore, _: ApprovalClock) -> None:
+async def _many_do_not_meet(store: ApprovalStore, _: StoreClock) -> None:
     bindings = [approval(f"nonce-{index}") for index in range(_RACERS)]
     ended = await race(*(partial(bring, store, binding, "consumed") for binding in bindings))
     same("how different ones ended that were used at once", ended, ["done"] * _RACERS)

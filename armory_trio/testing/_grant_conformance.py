@@ -13,7 +13,16 @@ import trio
 
 from ..authority.grants import Grant, GrantState, GrantStore, Reservation
 from ..errors import GrantError
-from ._grant_trials import Clock, all_at_once, issued_grant, new_grant, require, require_left, require_refused, state_of
+from ._grant_trials import (
+    all_at_once,
+    issued_grant,
+    new_grant,
+    require,
+    require_left,
+    require_refused,
+    state_of,
+)
+from ._store_clock import StoreClock
 
 _CROWD: Final = 32
 """Tasks that want the same thing at once: more than the connections of a pool, so that some have to queue."""
@@ -28,7 +37,7 @@ _MOMENT: Final = 0.001
 OpenGrantStore = Callable[[Callable[[], float]], AbstractAsyncContextManager[GrantStore]]
 """Opens a new, empty store that reads the clock that it is given, in seconds since 1970, and closes it."""
 
-_Check = Callable[[GrantStore, Clock], Awaitable[None]]
+_Check = Callable[[GrantStore, StoreClock], Awaitable[None]]
 
 
 @attrs.frozen
@@ -56,7 +65,7 @@ class GrantStoreCase:
         Raises:
             AssertionError: The store does something else. What it raises unexpectedly passes through.
         """
-        clock = Clock()
+        clock = StoreClock()
         async with open_store(clock) as store:
             await self.check(store, clock)
 
@@ -73,13 +82,13 @@ def grant_store_cases() -> tuple[GrantStoreCase, ...]:
 # ── The cases ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def _is_found(store: GrantStore, _clock: Clock) -> None:
+async def _is_found(store: GrantStore, _clock: StoreClock) -> None:
     grant = await issued_grant(store, uses=5)
     require(await store.get(grant.id) == grant, "get does not find the grant as it was issued")
     require(await state_of(store, grant) == GrantState(grant, 5, revoked=False), "list does not show all of its uses")
 
 
-async def _is_issued_once(store: GrantStore, _clock: Clock) -> None:
+async def _is_issued_once(store: GrantStore, _clock: StoreClock) -> None:
     grant = await issued_grant(store)
     await store.spend(grant.id)
     await require_refused(store.issue(grant), "invalid-binding")
@@ -90,7 +99,7 @@ async def _is_issued_once(store: GrantStore, _clock: Clock) -> None:
     require(await state_of(store, grant) == GrantState(grant, 2, revoked=True), "issuing again changes a grant")
 
 
-async def _unknown_ids(store: GrantStore, _clock: Clock) -> None:
+async def _unknown_ids(store: GrantStore, _clock: StoreClock) -> None:
     unknown = new_grant(store).id
     require(await store.get(unknown) is None, "get finds a grant that was never issued")
     await require_refused(store.reserve(unknown), "not-found")
@@ -101,7 +110,7 @@ async def _unknown_ids(store: GrantStore, _clock: Clock) -> None:
     require(await store.get(unknown) is None, "revoking an unknown grant brings it into being")
 
 
-async def _lists(store: GrantStore, _clock: Clock) -> None:
+async def _lists(store: GrantStore, _clock: StoreClock) -> None:
     mine = new_grant(store)
     variants = {
         "tenant": msgspec.structs.replace(mine, id=f"{mine.id}:tenant", tenant="other"),
@@ -125,7 +134,7 @@ async def _lists(store: GrantStore, _clock: Clock) -> None:
         require(right, f"list({field}=...) does not show exactly the grants that say the same")
 
 
-async def _reserves(store: GrantStore, _clock: Clock) -> None:
+async def _reserves(store: GrantStore, _clock: StoreClock) -> None:
     grant = await issued_grant(store, uses=2)
     one, two = await store.reserve(grant.id), await store.reserve(grant.id)
     require((one.grant_id, two.grant_id) == (grant.id, grant.id), "a reservation names another grant")
@@ -137,7 +146,7 @@ async def _reserves(store: GrantStore, _clock: Clock) -> None:
     require(await store.get(grant.id) == grant, "get does not find a grant that is used up")
 
 
-async def _releases(store: GrantStore, _clock: Clock) -> None:
+async def _releases(store: GrantStore, _clock: StoreClock) -> None:
     grant = await issued_grant(store, uses=2)
     one, two = await store.reserve(grant.id), await store.reserve(grant.id)
     for _ in range(2):
@@ -151,7 +160,7 @@ async def _releases(store: GrantStore, _clock: Clock) -> None:
     await require_left(store, grant, 0)
 
 
-async def _commits(store: GrantStore, _clock: Clock) -> None:
+async def _commits(store: GrantStore, _clock: StoreClock) -> None:
     grant = await issued_grant(store, uses=2)
     one, two = await store.reserve(grant.id), await store.reserve(grant.id)
     for _ in range(2):
@@ -166,14 +175,14 @@ async def _commits(store: GrantStore, _clock: Clock) -> None:
     await require_left(store, grant, 1)
 
 
-async def _spends(store: GrantStore, _clock: Clock) -> None:
+async def _spends(store: GrantStore, _clock: StoreClock) -> None:
     grant = await issued_grant(store, uses=3)
     require([await store.spend(grant.id) for _ in range(3)] == [2, 1, 0], "spend does not answer what is left")
     await require_refused(store.spend(grant.id), "already-consumed")
     await require_left(store, grant, 0)
 
 
-async def _revokes(store: GrantStore, _clock: Clock) -> None:
+async def _revokes(store: GrantStore, _clock: StoreClock) -> None:
     grant = await issued_grant(store)
     for _ in range(2):
         await store.revoke(grant.id)
@@ -183,7 +192,7 @@ async def _revokes(store: GrantStore, _clock: Clock) -> None:
     require(await state_of(store, grant) == GrantState(grant, 3, revoked=True), "list does not say that it was revoked")
 
 
-async def _revokes_reserved(store: GrantStore, _clock: Clock) -> None:
+async def _revokes_reserved(store: GrantStore, _clock: StoreClock) -> None:
     grant = await issued_grant(store)
     committed, reserved = await store.reserve(grant.id), await store.reserve(grant.id)
     await store.commit(committed)
@@ -196,7 +205,7 @@ async def _revokes_reserved(store: GrantStore, _clock: Clock) -> None:
     await require_refused(store.reserve(grant.id), "revoked")
 
 
-async def _expires(store: GrantStore, clock: Clock) -> None:
+async def _expires(store: GrantStore, clock: StoreClock) -> None:
     grant = await issued_grant(store, uses=5)
     committed, reserved, late = [await store.reserve(grant.id) for _ in range(3)]
     clock.seconds = grant.expires_at - _MOMENT
@@ -213,7 +222,7 @@ async def _expires(store: GrantStore, clock: Clock) -> None:
     await require_refused(store.reserve(grant.id), "expired", "not-found", "revoked")
 
 
-async def _never_revives(store: GrantStore, clock: Clock) -> None:
+async def _never_revives(store: GrantStore, clock: StoreClock) -> None:
     grant = await issued_grant(store)
     reservation = await store.reserve(grant.id)
     clock.seconds = grant.expires_at
@@ -235,7 +244,7 @@ async def _require_over(store: GrantStore, grant: Grant) -> None:
     require(not await store.list(principal=grant.principal), "list shows a grant that has expired")
 
 
-async def _one_wins(store: GrantStore, _clock: Clock) -> None:
+async def _one_wins(store: GrantStore, _clock: StoreClock) -> None:
     for uses in (1, 5):
         grant = await issued_grant(store, uses=uses)
         ends = await all_at_once([partial(store.spend, grant.id)] * _CROWD)
@@ -244,7 +253,7 @@ async def _one_wins(store: GrantStore, _clock: Clock) -> None:
         await require_left(store, grant, 0)
 
 
-async def _reservations_race(store: GrantStore, _clock: Clock) -> None:
+async def _reservations_race(store: GrantStore, _clock: StoreClock) -> None:
     grant = await issued_grant(store, uses=5)
     made: list[Reservation] = []
 
@@ -257,7 +266,7 @@ async def _reservations_race(store: GrantStore, _clock: Clock) -> None:
     require(sorted(one.uses_remaining for one in made) == [0, 1, 2, 3, 4], "reservations that race count alike")
 
 
-async def _nothing_leaks(store: GrantStore, _clock: Clock) -> None:
+async def _nothing_leaks(store: GrantStore, _clock: StoreClock) -> None:
     grant = await issued_grant(store, uses=3)
     held, most = 0, 0
 
@@ -282,7 +291,7 @@ async def _nothing_leaks(store: GrantStore, _clock: Clock) -> None:
     await require_left(store, grant, 3)
 
 
-async def _given_back_once(store: GrantStore, _clock: Clock) -> None:
+async def _given_back_once(store: GrantStore, _clock: StoreClock) -> None:
     grant = await issued_grant(store, uses=5)
     reservation = await store.reserve(grant.id)
     await store.reserve(grant.id)
@@ -291,14 +300,14 @@ async def _given_back_once(store: GrantStore, _clock: Clock) -> None:
     await require_left(store, grant, 4)
 
 
-async def _one_is_issued(store: GrantStore, _clock: Clock) -> None:
+async def _one_is_issued(store: GrantStore, _clock: StoreClock) -> None:
     grant = new_grant(store)
     ends = await all_at_once([partial(store.issue, grant)] * _CROWD)
     require(ends == {"done": 1, "invalid-binding": _CROWD - 1}, f"{_CROWD} that issue one grant end as {ends}")
     await require_left(store, grant, 3)
 
 
-async def _nobody_after_revoking(store: GrantStore, _clock: Clock) -> None:
+async def _nobody_after_revoking(store: GrantStore, _clock: StoreClock) -> None:
     grant = await issued_grant(store, uses=10_000)
     revoked = False
 
@@ -319,7 +328,7 @@ async def _nobody_after_revoking(store: GrantStore, _clock: Clock) -> None:
     await require_refused(store.spend(grant.id), "revoked")
 
 
-async def _cancelled(store: GrantStore, _clock: Clock) -> None:
+async def _cancelled(store: GrantStore, _clock: StoreClock) -> None:
     grant = await issued_grant(store, uses=2)
     reservation: Reservation | None = None
     with trio.CancelScope() as scope:

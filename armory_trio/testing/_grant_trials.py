@@ -10,27 +10,12 @@ import trio
 
 from ..authority.grants import Grant, GrantState, GrantStore
 from ..errors import AuthorityCode, GrantError
+from ._store_clock import StoreClock
 
-NOW: Final = 1_790_000_000.0
-"""When the cases begin, in seconds since 1970."""
+Clock = StoreClock
 
 LIFE: Final = 3600.0
 """Seconds that a grant counts."""
-
-
-class Clock:
-    """The clock that a store is opened with. It stands still until it is set.
-
-    Args:
-        seconds: What it says, in seconds since 1970.
-    """
-
-    def __init__(self, seconds: float = NOW) -> None:
-        self.seconds = seconds
-
-    def __call__(self) -> float:
-        """What it says now."""
-        return self.seconds
 
 
 def require(condition: object, otherwise: str) -> None:

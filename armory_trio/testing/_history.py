@@ -9,7 +9,7 @@ import msgspec
 
 from ..definitions import Effect, Outcome, ToolCall, ToolResult
 from ..definitions._plurals import counted
-from ..engine import Snapshot
+from ..engine import ApprovalRequested, ApprovalResolved, Snapshot
 
 _SHOWN: Final = 200
 """Characters of arguments, values and messages in one line of a listing."""
@@ -25,11 +25,13 @@ class RecordedCall(msgspec.Struct, frozen=True):
         call: The call as it came in, with the arguments that were sent.
         result: How it ended; None while the outcome is not decided. Once the state is final, its effect is too.
         snapshot: What the execution looked like when the history was asked: ids, owner, state, times.
+        approvals: The questions to a person about it, and what came of them, in order.
     """
 
     call: ToolCall
     result: ToolResult[object] | None
     snapshot: Snapshot
+    approvals: tuple[ApprovalRequested | ApprovalResolved, ...] = ()
 
     @property
     def name(self) -> str:
@@ -73,7 +75,8 @@ class RecordedCall(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         arguments = ", ".join(f"{name}={_shown(value)}" for name, value in self.arguments.items())
         inside = f" inside of {self.snapshot.parent_id}" if self.nested else ""
-        return f"{self.name}({_cut(arguments)}){inside}: {self._ending()}"
+        decided = [event.decision for event in self.approvals if isinstance(event, ApprovalResolved)]
+        return f"{self.name}({_cut(arguments)}){inside}: {', '.join([*decided, self._ending()])}"
 
     def _ending(self) -> str:
         result = self.result

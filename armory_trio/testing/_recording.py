@@ -7,7 +7,16 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from typing import Final, ParamSpec, TypeAlias
 
 from ..definitions import ToolCall, ToolResult
-from ..engine import ExecutionAdmitted, ExecutionSettled, Happening, OutcomeDecided, Supervisor, open_supervisor
+from ..engine import (
+    ApprovalRequested,
+    ApprovalResolved,
+    ExecutionAdmitted,
+    ExecutionSettled,
+    Happening,
+    OutcomeDecided,
+    Supervisor,
+    open_supervisor,
+)
 from ..engine._execution import Core, Record
 from ..engine._feed import EventReader
 from ._history import CallHistory, RecordedCall
@@ -28,19 +37,20 @@ _OPEN_RECORDED: Final = """Do what `open_supervisor` does, with the same argumen
 class _Entry:
     """One call, as long as somebody looks at it."""
 
-    __slots__ = ("_call", "_record", "result")
+    __slots__ = ("_call", "_record", "approvals", "result")
 
     def __init__(self, record: Record, call: ToolCall) -> None:
         self._record = record
         self._call = call
         self.result: ToolResult[object] | None = None
+        self.approvals: list[ApprovalRequested | ApprovalResolved] = []
 
     def note(self) -> None:
         """Keep the result while the record still has it."""
         self.result = self._record.result or self.result
 
     def look(self) -> RecordedCall:
-        return RecordedCall(self._call, self.result, self._record.snapshot())
+        return RecordedCall(self._call, self.result, self._record.snapshot(), tuple(self.approvals))
 
 
 class _Tap(EventReader[Happening]):
@@ -59,6 +69,8 @@ class _Tap(EventReader[Happening]):
                 assert record.call is not None
                 entry = self._open[execution_id] = _Entry(record, record.call)
                 self._history.add(entry.look)
+            case ApprovalRequested() | ApprovalResolved() if event.execution_id in self._open:
+                self._open[event.execution_id].approvals.append(event)
             case OutcomeDecided(execution_id=execution_id) if execution_id in self._open:
                 self._open[execution_id].note()
             case ExecutionSettled(execution_id=execution_id) if execution_id in self._open:

@@ -1,0 +1,295 @@
+"""What each operation makes of the attempt that is there, and what is answered. Pure: the time comes from outside.
+
+A lease is live before the instant ``lease_expires_at``, and over from that instant on. What that means depends on what
+may have happened:
+
+- Of an attempt that never started, nothing has. Whoever claims its key takes its place; until somebody does, its own
+  holder may renew it, which harms nobody.
+- One that started is ``unknown`` from that instant on, for its own holder too: a lease that is over is no evidence that
+  nothing happened, and what was told to others must not become untrue. Only a decision changes that, or, where it is
+  recorded that nothing can have come of it, that somebody releases it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, cast
+
+from msgspec.structs import replace
+
+from ..authority._grants import is_time
+from ..definitions import Effect
+from ._attempts import (
+    Abandoned,
+    Answer,
+    Attempt,
+    Claim,
+    CloseWindow,
+    Complete,
+    Conflict,
+    Done,
+    FenceLost,
+    Fresh,
+    Happened,
+    MarkUnknown,
+    OpenWindow,
+    Operation,
+    Recorded,
+    Refused,
+    Release,
+    Renew,
+    Resolve,
+    Running,
+    Start,
+    Unknown,
+)
+
+Move = tuple[Attempt | None, Answer]
+"""What is there afterwards, None if nothing is, and what is answered."""
+
+_ORDER: Final[tuple[Effect, ...]] = ("none", "completed", "unknown")
+_CAME_TO: Final[Mapping[Happened, Effect]] = {
+    "completed": "completed",
+    "nothing-happened": "none",
+    "unknown": "unknown",
+}
+
+
+def apply(row: Attempt | None, operation: Operation, now: float) -> Move:
+    """Do *operation*.
+
+    Args:
+        row: The attempt that is there for the key of the operation; None if there is none.
+        operation: What to do.
+        now: The time of the store, in seconds since 1970.
+
+    Returns:
+        The attempt that is there afterwards, None if there is none; and the answer.
+    """
+    if not is_time(now):
+        return row, Refused(f"the clock says {now!r}, which is no time")
+    return _MOVES[type(operation)](None if row is None else aged(row, now), operation, now)
+
+
+def aged(row: Attempt, now: float) -> Attempt:
+    """*row* as it stands at the time *now*: one that is started, and whose lease is over, is ``unknown``.
+
+    While *now* is no time, such as NaN, nothing is over.
+    """
+    if row.state != "started" or not is_time(now) or now < row.lease_expires_at:
+        return row
+    return replace(row, state="unknown", ended_at=row.lease_expires_at)
+
+
+def key_text(operation: Operation) -> str:
+    """The text of the key that *operation* is about."""
+    return operation.key.text if isinstance(operation, Claim) else operation.key_text
+
+
+def _held(row: Attempt | None, attempt_id: str, now: float) -> bool:
+    """Whether the attempt of that id is there, is going on, and has a live lease."""
+    return (
+        row is not None
+        and row.attempt_id == attempt_id
+        and row.state in ("claimed", "started")
+        and now < row.lease_expires_at
+    )
+
+
+def _strongest(one: Effect, other: Effect) -> Effect:
+    return _ORDER[max(_ORDER.index(one), _ORDER.index(other))]
+
+
+# ── Beginning ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _claim(row: Attempt | None, claim: Claim, now: float) -> Move:
+    if row is None:
+        return _begun(claim, now, number=1, receipt=None)
+    if not _agree(row, claim):
+        return row, Conflict(row)
+    if row.state == "completed":
+        return row, Recorded(row)
+    if row.state == "abandoned":
+        return row, Abandoned(row)
+    if row.state in ("claimed", "started") and now < row.lease_expires_at:
+        mine = row.state == "claimed" and row.attempt_id == claim.attempt_id
+        return row, Fresh(row) if mine else Running(row)
+    if row.state == "unknown" and not row.granted:
+        return row, Unknown(row)
+    return _taken_over(row, claim, now, row.receipt)
+
+
+def _agree(row: Attempt, claim: Claim) -> bool:
+    """Whether they have the same arguments, as far as those of *row* are known."""
+    return row.arguments in ("", claim.arguments)
+
+
+def _taken_over(row: Attempt, claim: Claim, now: float, receipt: str | None) -> Move:
+    if claim.instead_of not in (None, row.attempt_id):
+        return row, FenceLost(row)
+    if claim.attempt_id == row.attempt_id:
+        return row, Refused("an attempt that takes the place of another needs an id of its own")
+    return _begun(claim, now, number=row.number + 1, receipt=receipt)
+
+
+def _begun(claim: Claim, now: float, *, number: int, receipt: str | None) -> Move:
+    attempt = Attempt(
+        key=claim.key.text,
+        tenant=claim.key.tenant,
+        tool_id=claim.key.tool_id,
+        tool_name=claim.tool_name,
+        attempt_id=claim.attempt_id,
+        number=number,
+        state="claimed",
+        effect="none",
+        read_only=claim.read_only,
+        windows="unopened" if claim.windows_declared else "undeclared",
+        arguments=claim.arguments,
+        execution_id=claim.execution_id,
+        host=claim.host,
+        policy_revision=claim.policy_revision,
+        deduplicates=claim.deduplicates,
+        claimed_at=now,
+        lease_expires_at=now + min(claim.lease, claim.cap),
+        deadline=now + claim.cap,
+        receipt=receipt,
+    )
+    return attempt, Fresh(attempt)
+
+
+# ── Going on ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _renew(row: Attempt | None, renewal: Renew, now: float) -> Move:
+    unstarted = row is not None and row.attempt_id == renewal.attempt_id and row.state == "claimed"
+    if row is None or not (unstarted or _held(row, renewal.attempt_id, now)) or now >= row.deadline:
+        return row, FenceLost(row)
+    # A renewal never shortens a lease: one that was asked for earlier may arrive later.
+    until = max(row.lease_expires_at, min(now + renewal.lease, row.deadline))
+    return _done(replace(row, lease_expires_at=until))
+
+
+def _start(row: Attempt | None, start: Start, now: float) -> Move:
+    if row is None or not _held(row, start.attempt_id, now):
+        return row, FenceLost(row)
+    if row.state == "started":
+        return _done(row)
+    effect: Effect = "none" if row.read_only or row.windows != "undeclared" else "unknown"
+    return _done(replace(row, state="started", effect=effect, started_at=now))
+
+
+def _open_window(row: Attempt | None, opening: OpenWindow, now: float) -> Move:
+    if row is None or not _held(row, opening.attempt_id, now):
+        return row, FenceLost(row)
+    if row.state != "started":
+        return row, Refused("its body was never started, so it has no effect windows")
+    if row.windows == "undeclared":
+        return row, Refused("its tool did not declare that it has effect windows")
+    return _done(replace(row, windows="open", open_windows=row.open_windows + 1, effect="unknown"))
+
+
+def _close_window(row: Attempt | None, closing: CloseWindow, now: float) -> Move:
+    if row is None or not _held(row, closing.attempt_id, now):
+        return row, FenceLost(row)
+    if not row.open_windows:
+        return row, Refused("none of its effect windows is open")
+    behind = _strongest(row.behind, _CAME_TO[closing.happened])
+    if row.open_windows > 1:
+        return _done(replace(row, open_windows=row.open_windows - 1, behind=behind))
+    windows = "unopened" if behind == "none" else "closed"
+    return _done(replace(row, windows=windows, open_windows=0, behind=behind, effect=behind))
+
+
+# ── Ending ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _complete(row: Attempt | None, end: Complete, now: float) -> Move:
+    if row is None or not _held(row, end.attempt_id, now):
+        return row, Done(row) if row is not None and _says_the_same(row, end) else FenceLost(row)
+    if row.state == "claimed" and end.effect != "none":
+        return row, Refused("its body was never started, so it can't have had an effect")
+    effect = _effect(row, end.effect)
+    if effect == "unknown":
+        return _done(replace(row, state="unknown", effect=effect, ended_at=now))
+    if effect == "none" and (end.result is None or not row.deduplicates):
+        return None, Done(row)
+    return _done(replace(row, state="completed", effect=effect, ended_at=now, result=end.result))
+
+
+def _says_the_same(row: Attempt, end: Complete) -> bool:
+    """Whether it is recorded that *row* ended so, as after an answer that was lost."""
+    kept = (row.attempt_id, row.state, row.effect, row.result)
+    return kept == (end.attempt_id, "completed", _effect(row, end.effect), end.result)
+
+
+def _effect(row: Attempt, claimed: Effect) -> Effect:
+    """The effect of an end that claims *claimed*: where windows are declared, what they recorded is the least."""
+    return claimed if row.windows == "undeclared" else _strongest(claimed, row.effect)
+
+
+def _mark_unknown(row: Attempt | None, mark: MarkUnknown, now: float) -> Move:
+    if row is None or row.attempt_id != mark.attempt_id or row.state in ("completed", "abandoned"):
+        return row, FenceLost(row)
+    if row.state == "claimed":
+        return row, Refused("its body was never started, so nothing about it is unknown")
+    return _done(row if row.state == "unknown" else replace(row, state="unknown", ended_at=now))
+
+
+def _release(row: Attempt | None, release: Release, _now: float) -> Move:
+    if row is None or row.attempt_id != release.attempt_id:
+        return row, FenceLost(row)
+    if row.state in ("completed", "abandoned"):
+        return row, Refused(f"it is {row.state}, and that is kept")
+    if row.effect != "none":
+        return row, Refused("the world may have seen it, so it is kept until somebody decides")
+    return None, Done(row)
+
+
+def _resolve(row: Attempt | None, decided: Resolve, now: float) -> Move:
+    if row is None or row.attempt_id != decided.attempt_id:
+        return row, FenceLost(row)
+    if row.state != "unknown":
+        return row, Refused(f"nothing has to be decided about it: it is {row.state}")
+    if (decided.result is None) == (decided.decision == "completed"):
+        return row, Refused("a result is given with the decision 'completed', and with no other")
+    if decided.decision == "retry":
+        return _retried(row, decided, now)
+    if decided.claim is not None:
+        return row, Refused("a claim is given with the decision 'retry', and with no other")
+    settled = replace(row, state=decided.decision, receipt=decided.receipt, granted=False, ended_at=now)
+    if decided.decision == "completed":
+        settled = replace(settled, effect="completed", result=decided.result)
+    return _done(settled)
+
+
+def _retried(row: Attempt, decided: Resolve, now: float) -> Move:
+    claim = decided.claim
+    if claim is None:
+        return _done(replace(row, receipt=decided.receipt, granted=True))
+    if claim.key.text != row.key:
+        return row, Refused("the claim that comes with the decision is about another key")
+    if not _agree(row, claim):
+        return row, Conflict(row)
+    return _taken_over(row, claim, now, decided.receipt)
+
+
+def _done(row: Attempt) -> Move:
+    return row, Done(row)
+
+
+# Each is only ever called with an operation of exactly the type that it stands under.
+_MOVES: Final = cast(
+    "Mapping[type[Operation], Callable[[Attempt | None, Operation, float], Move]]",
+    {
+        Claim: _claim,
+        Renew: _renew,
+        Start: _start,
+        OpenWindow: _open_window,
+        CloseWindow: _close_window,
+        Complete: _complete,
+        MarkUnknown: _mark_unknown,
+        Release: _release,
+        Resolve: _resolve,
+    },
+)
