@@ -33,7 +33,7 @@ class Section(msgspec.Struct, frozen=True):
 
 Catalogue = Mapping[str, Section]
 
-ROOMS: Final = frozenset({"authority", "gateway", "ledger", "mcp", "openapi", "provider schemas", "telemetry"})
+ROOMS: Final = frozenset({"gateway", "ledger", "mcp", "openapi", "provider schemas", "telemetry"})
 """What may be waited for."""
 
 SURROUNDINGS: Final[Catalogue] = {
@@ -265,7 +265,7 @@ SURROUNDINGS: Final[Catalogue] = {
             "differs: Each step has the whole timeout",
             "3": "composition.pause, composition.failure; differs: A pause is an empty success",
             "4": "composition.strictest, composition.whole, composition.availability, composition.like-any; "
-            "differs: What is said of the parts is lost; later: authority",
+            "authorities.composed; differs: What is said of the parts is lost",
             "5": "composition.pipe; differs: A mapping may be a call",
             "6": "composition.names; differs: Composed tools are called `pipe(a, b)`",
             "7": "composition.like-any",
@@ -379,7 +379,7 @@ SURROUNDINGS: Final[Catalogue] = {
             "11": "contracts.schema.legal, contracts.schema.hard",
             "12, 25": "later: mcp",
             "13": "later: gateway",
-            "14": "later: authority",
+            "14": "authorities.tiers",
             "15-17": "later: provider schemas",
             "18": "composition.names, toolbox.duplicate-id; later: provider schemas",
             "19": "toolbox.query.asks-anew, toolbox.query.words, toolbox.query.text, toolbox.query.page, "
@@ -443,7 +443,7 @@ SURROUNDINGS: Final[Catalogue] = {
             "4": "composition.parallel",
             "5": "composition.retry",
             "6": "composition.pause",
-            "7": "composition.strictest; later: authority",
+            "7": "composition.strictest, authorities.composed",
             "8": "kits.read.lines",
             "9": "kits.read.byte-cap",
             "10": "kits.grep.truncated",
@@ -462,7 +462,7 @@ CORE: Final[Catalogue] = {
         {
             "1": "definitions.tool.define, definitions.builder.steps, testing.ids; differs: A description is required; "
             "differs: Times are milliseconds",
-            "1, 4": "definitions.tool.declarations",
+            "1, 4": "definitions.tool.declarations, definitions.policy.declared, definitions.policy.forms",
             "2-3": "definitions.tool.wrong-declaration, definitions.lazy.fits; differs: A function may come as a promise",
             "4": "differs: Start and finish are told on request",
             "5": "definitions.metadata-function; differs: Metadata may be awaited",
@@ -563,7 +563,7 @@ CORE: Final[Catalogue] = {
             "47": "engine.options; differs: A tool runs itself, with options",
             "48, 51, 53": "definitions.tool.function",
             "49": "definitions.tool.call-arguments, contracts.strict; differs: Arguments become JSON at one of two doors",
-            "50": "later: authority",
+            "50": "authorities.unwrap",
         },
         first=44,
     ),
@@ -620,8 +620,10 @@ CORE: Final[Catalogue] = {
         9,
         {
             "75": "watching.ways-to-end, definitions.lazy.cancelled; differs: Each step has an event",
-            "75-81": "later: authority",
+            "75-76": "authorities.pipeline, authorities.events",
+            "77-79": "authorities.provider",
             "78": "watching.ways-to-end",
+            "80-81": "authorities.auditors; differs: Cancelled calls are told to no auditor",
             "82": "content.records",
             "83": "definitions.tool.placement",
         },
@@ -660,7 +662,8 @@ CORE: Final[Catalogue] = {
         {
             "1": "toolbox.json; differs: Entries may be mappings, or made by a factory",
             "2": "toolbox.extend, engine.options; differs: A toolbox runs its tools",
-            "2-3": "later: authority",
+            "2-3": "toolbox.rules.kept, toolbox.rules.refused, authorities.options",
+            "3": "differs: A toolbox holds secret and stores",
             "4": "engine.concurrency, engine.batch-whole; differs: A toolbox has a default concurrency",
             "5": "toolbox.same-tool-twice; differs: A toolbox copies its tools",
             "6": "toolbox.wrong-argument",
@@ -702,16 +705,16 @@ CORE: Final[Catalogue] = {
             "26": "engine.budget, loops.owners; differs: A toolbox runs its tools",
             "27-28": "toolbox.combine",
             "27": "toolbox.wrong-argument",
-            "28, 30-32": "later: authority",
+            "28, 30, 32": "toolbox.rules.kept",
             "29": "middleware.once; differs: Combining leaves middleware and limits out",
-            "31": "toolbox.repr-keeps-secrets, signing.secret",
+            "31": "toolbox.repr-keeps-secrets, signing.secret, definitions.policy.unseen",
         },
         first=22,
     ),
     "2E": Section(
         3,
         {
-            "33-34": "toolbox.json",
+            "33-34": "toolbox.json, toolbox.rules.json",
             "33": "differs: A toolbox is written with its functions",
             "34": "toolbox.json.refused",
             "35": "later: provider schemas",
@@ -736,7 +739,7 @@ CORE: Final[Catalogue] = {
             "41": "later: telemetry",
             "42": "engine.deprecated",
             "43-46": "engine.loops, engine.budget; differs: Every call that was admitted is paid for",
-            "47": "watching.exactly-once; later: authority",
+            "47": "watching.exactly-once, authorities.pipeline",
             "48": "engine.user-code-raises, engine.bug; differs: What looks like a tool error is one",
             "49": "engine.codes, engine.state-abort-requested",
             "50": "later: ledger",
@@ -747,7 +750,7 @@ CORE: Final[Catalogue] = {
         7,
         {
             "51": "engine.order; differs: `execute` takes a call or a list",
-            "52": "engine.batch-whole",
+            "52": "engine.batch-whole, engine.batch-in-order, policing.sequence",
             "53-54": "engine.fail-fast; differs: Fail-fast raises a mapping, and the rest runs on",
             "53": "engine.siblings",
             "55-56": "later: ledger",
@@ -759,7 +762,7 @@ CORE: Final[Catalogue] = {
     "2J": Section(
         4,
         {
-            "60-61": "gates.read-only, gates.dangerous; later: authority",
+            "60-61": "gates.read-only, gates.dangerous",
             "62": "definitions.classify.one-reading, gates.one-classifier",
             "63": "definitions.classify.unclassified, gates.one-classifier; differs: A tool without flags is harmless",
         },
@@ -793,7 +796,8 @@ CORE: Final[Catalogue] = {
             "1, 4-5, 7": "differs: Fields are there twice",
             "3, 6": "engine.codes",
             "5, 10": "streams.collected, streams.live; differs: A live stream is the value of its result",
-            "8-9, 11, 14": "later: authority",
+            "8-9, 11": "authorities.result",
+            "14": "differs: A result says whether its approval was used up",
             "12": "engine.digests",
             "13": "later: ledger",
             "15": "definitions.wire",
@@ -804,7 +808,7 @@ CORE: Final[Catalogue] = {
         3,
         {
             "17": "engine.codes; differs: Codes have other names; differs: Retryable follows the category",
-            "18": "later: authority",
+            "18": "authorities.codes; differs: A reserved approval is unknown",
             "19": "kits.jail.escape-refused",
         },
         first=17,
@@ -851,7 +855,8 @@ CORE: Final[Catalogue] = {
         10,
         {
             "11-13, 16-18": "watching.ways-to-end",
-            "14-15, 20": "later: authority",
+            "14-15": "authorities.events",
+            "20": "authorities.auditors; differs: The tool's auditor is told first",
             "19": "watching.exactly-once",
         },
         first=11,
@@ -868,6 +873,143 @@ CORE: Final[Catalogue] = {
         first=23,
     ),
     # -- loops and names
+    # -- policies, approvals, grants
+    "6A": Section(
+        15,
+        {
+            "1": "definitions.policy.forms, definitions.policy.refused, judging.async, policing.told",
+            "2-3, 7, 9": "verdict.reading, verdict.defaults",
+            "4-5": "verdict.contradiction; differs: A decision may contradict itself",
+            "6": "verdict.unclear",
+            "8": "judging.hook-raises, policing.raises; differs: A hook that raises is an internal error",
+            "10": "judging.order, policing.table, toolbox.rules.judged, toolbox.rules.refused",
+            "11-12": "judging.ask-hides-no-deny, policing.table",
+            "13": "authorities.provider",
+            "14-15": "differs: A tool alone asks its own hooks",
+        },
+    ),
+    "6B": Section(
+        9,
+        {
+            "16-18": "capability.table",
+            "19": "verdict.lattice",
+            "20": "capability.texts",
+            "21": "policing.table",
+            "22": "differs: The approval policy can be made a hook",
+            "23": "capability.table; later: openapi",
+            "24": "differs: A risk overrides the flags",
+        },
+        first=16,
+    ),
+    "6C": Section(
+        5,
+        {
+            "25, 28": "headless.deny-by-default",
+            "26": "headless.never-asks, policing.headless",
+            "27-28": "headless.reasons",
+            "29": "headless.never-asks; differs: A hook that raises is an internal error",
+        },
+        first=25,
+    ),
+    "6D": Section(
+        4,
+        {
+            "30-32": "authorities.charge-card",
+            "33": "approvals.signature.missing, approving.unsigned",
+        },
+        first=30,
+    ),
+    "6E": Section(
+        7,
+        {
+            "34": "signing.golden, signing.canonical, approvals.signature",
+            "34, 36": "differs: A signature is 64 hex digits over sorted JSON",
+            "35": "signing.tampering, signing.constant-time",
+            "36": "signing.golden",
+            "37-38": "approving.forgery, approvals.signature",
+            "39": "signing.purposes, signing.rotation, approvals.signature.keys, approving.keys; "
+            "differs: One secret signs",
+            "40": "signing.canonical",
+        },
+        first=34,
+    ),
+    "6F": Section(
+        14,
+        {
+            "41, 43, 48": "approving.arguments, policing.shown",
+            "42": "authorities.deny-later, approving.arguments",
+            "44-47": "approvals.questions, approving.tiers, judging.satisfied",
+            "48": "authorities.charge-card, approving.handler.edits",
+            "49": "approving.tiers",
+            "50": "authorities.input, approving.handler",
+            "51": "authorities.charge-card; differs: Invalid arguments of a resumed call raise",
+            "52, 54": "authorities.charge-card",
+            "53": "later: ledger",
+        },
+        first=41,
+    ),
+    "6G": Section(
+        20,
+        {
+            "55": "approvals.scope, approvals.binding",
+            "56": "approvals.scope.missing, approvals.binding; differs: Only versioned tools can be approved; "
+            "differs: What is missing for an approval is an internal error",
+            "57, 67": "approving.unconsumed",
+            "58": "approvals.binding.checks, approvals.binding.mismatch, approvals.store.broken-clock, approving.window",
+            "59": "approvals.binding.mismatch, approving.scope; "
+            "differs: An approval is bound to exactly the resumer's context",
+            "60": "approvals.store.table, approvals.store.conformance, approving.once, cli.approve.ask; "
+            "differs: A reserved approval is unknown",
+            "61": "approvals.store.memory",
+            "62": "approvals.store.table, approvals.store.once; differs: A reserved approval is unknown",
+            "63": "approvals.store.conformance, approvals.signature.snapshot",
+            "64": "approvals.store.conformance",
+            "65": "approvals.signature.snapshot, approving.window, policing.frozen",
+            "66, 68": "approving.unconsumed, approving.once",
+            "69": "differs: A result says whether its approval was used up",
+            "70": "approving.unconsumed, approving.window",
+            "71": "approvals.signature.missing",
+            "72": "approving.restore; differs: An approval restored under other rules is of an invalid binding",
+            "73": "approving.window",
+            "74": "differs: One method answers a question with a decision",
+        },
+        first=55,
+    ),
+    "6H": Section(
+        8,
+        {
+            "75": "watching.authority-kept; differs: A request context may hold credentials",
+            "76": "authorities.spoof",
+            "77": "judging.narrowing, policing.narrowing, verdict.capabilities; differs: `*` leaves all capabilities",
+            "78": "approvals.revisions, approving.drift, watching.authority-kept",
+            "79": "watching.authority-kept",
+            "80": "projection.tenant, projection.json",
+            "81": "projection.json",
+            "82": "projection.tenant; differs: A tool's wait is public; differs: An operator needs no tenant",
+        },
+        first=75,
+    ),
+    "6I": Section(
+        16,
+        {
+            "83": "grants.legal",
+            "84, 86": "grants.signed, approving.grants",
+            "85": "grants.signed; differs: A signature is 64 hex digits over sorted JSON",
+            "87": "grants.stores, grants.revoked",
+            "88": "grants.scopes, authorities.grant-vector",
+            "89": "grants.legal; differs: An unknown scope reaches as far as the principal",
+            "90": "grants.people, grants.definition, grants.resource, grants.constraints, grants.expiry, grants.scopes, "
+            "approving.grants.limits; differs: The name of the tool is enough; "
+            "differs: A missing argument is null",
+            "91-92": "judging.granted, approving.grants, authorities.grant-vector; differs: A grant ends the judgement",
+            "93-94": "grants.stores, approving.grants.uses; differs: A use is charged when a call is judged",
+            "95": "grants.delegation; differs: Delegation is written down",
+            "96": "grants.resource; differs: A wildcard ends at a line",
+            "97": "later: gateway",
+            "98": "differs: A toolbox holds secret and stores",
+        },
+        first=83,
+    ),
     "8A": Section(
         4,
         {
@@ -925,7 +1067,13 @@ CORE: Final[Catalogue] = {
     "10": Section(
         30,
         {
-            "1-2, 9, 17, 20, 24-25, 29": "later: authority",
+            "1": "authorities.grant-vector; differs: A grant ends the judgement",
+            "2": "authorities.charge-card",
+            "9": "authorities.fail-closed; differs: A decision may contradict itself",
+            "20": "authorities.purposes; differs: One secret signs",
+            "24": "authorities.provider",
+            "25": "authorities.auditors",
+            "29": "authorities.headless, authorities.tiers",
             "3-4, 27": "later: ledger",
             "5": "toolbox.fuzzy.suffix, toolbox.fuzzy.risk",
             "6": "loops.only-the-run, loops.recovery, loops.ping-pong",
@@ -938,7 +1086,7 @@ CORE: Final[Catalogue] = {
             "14": "engine.fail-fast",
             "15": "toolbox.combine",
             "16": "watching.exactly-once",
-            "17": "definitions.tool.call",
+            "17": "definitions.tool.call, authorities.unwrap",
             "18": "engine.whose-timeout, engine.passing",
             "19": "definitions.digests",
             "21": "watching.retention, shutdown.escalate, shutdown.drain-for, shutdown.abort",
@@ -963,7 +1111,7 @@ CORE: Final[Catalogue] = {
             "10": "engine.not-started",
             "11": "engine.abort-answers, engine.wording",
             "12": "engine.reason-said; differs: A reason may be anything",
-            "13": "definitions.lazy.cancelled, engine.awaited-validators; later: authority",
+            "13": "definitions.lazy.cancelled, engine.awaited-validators, authorities.stopped",
             "14": "definitions.digests.declared, engine.digests",
             "15-16": "streams.collected, streams.live, streams.events",
             "15": "differs: A digest of a stream is that of its joined text",
@@ -975,9 +1123,13 @@ CORE: Final[Catalogue] = {
             "21": "definitions.tool.define",
             "22": "definitions.tool.wrong-declaration; differs: A number in the metadata is a limit",
             "23": "engine.queue-time, engine.concurrency",
-            "24-26, 35-39, 49": "later: authority",
+            "24, 39": "authorities.provider",
             "25": "verdict.reading",
-            "37": "judging.ask-hides-no-deny",
+            "26, 35": "authorities.tiers",
+            "36": "authorities.charge-card",
+            "37": "judging.ask-hides-no-deny, authorities.deny-later",
+            "38-39": "authorities.auditors",
+            "49": "authorities.grant-vector",
             "47": "headless.reasons",
             "27": "engine.budget",
             "28": "engine.fail-fast",
@@ -1026,6 +1178,8 @@ LLM_CORE: Final[Catalogue] = {
     "3.4": Section(1, {"1": "actions.vectors"}),
     "3.5": Section(1, {"1": "actions.target-order"}),
     "3.6": Section(1, {"1": "actions.digest, actions.digest-form, actions.key-names, actions.verify"}),
+    "4.5": Section(1, {"1": "approvals.binding.window, authorities.digest, authorities.window; later: ledger"}),
+    "4.8": Section(1, {"1": "authorities.delegation"}),
     "7.1": Section(  # L1 to L17
         17,
         {
@@ -1039,10 +1193,20 @@ LLM_CORE: Final[Catalogue] = {
             "10-11": "actions.what-counts, actions.what-does-not",
             "12": "actions.digest, actions.digest-form",
             "13-14": "actions.key-names, actions.verify",
-            "15": "later: ledger",
-            "16": "later: authority",
+            "15": "authorities.digest; later: ledger",
+            "16": "later: ledger",
             "17": "definitions.semantics",
         },
+    ),
+    "7.2": Section(9, {"1-8": "later: ledger", "9": "authorities.window"}),  # C1 to C9
+    "7.3": Section(  # A9 to A12: what a person is asked
+        4,
+        {
+            "9, 12": "authorities.requires-approval",
+            "10": "authorities.only-true",
+            "11": "authorities.asked-once",
+        },
+        first=9,
     ),
     "8": Section(
         16,
@@ -1053,7 +1217,7 @@ LLM_CORE: Final[Catalogue] = {
             "7": "actions.verify; later: ledger",
             "4": "definitions.effect.checked, definitions.semantics",
             "5": "definitions.effect.checked, content.unencodable",
-            "11": "engine.clocks; later: authority",
+            "11": "engine.clocks, authorities.stopped",
             "15": "definitions.tool.call, engine.codes",
         },
     ),

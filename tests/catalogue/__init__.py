@@ -1,0 +1,1 @@
+"""Behaviours of the catalogues that no part of the house proves alone."""
