@@ -125,6 +125,14 @@ ORDER: Final = {
         "_grant_store",
         "grants/__init__",
     ),
+    "ledger": (
+        "_attempts",
+        "_rules",
+        "_store",
+        "_keys",
+        "_receipts",
+        "_recovery",
+    ),
     "engine": (
         "_lifecycle",
         "_projection",

@@ -68,7 +68,7 @@ def request_abort(record: Record, source: AbortSource, reason: str, *, code: str
 
 def _abort_queued(record: Record) -> None:
     record.waits_for = record.waits_for if record.hook_scope is not None else None
-    decide(record, abort_error(record))
+    effect = decide(record, abort_error(record))
     if record.hook_scope is not None:
         record.apply("abort-during-hook")
         record.hook_scope.cancel("the call was aborted")
@@ -78,7 +78,7 @@ def _abort_queued(record: Record) -> None:
             record.hook = None
         if record.turn is not None:
             record.turn.set()
-        end(record, "abort", "none")
+        end(record, "abort", effect)
 
 
 def abort_children(record: Record, reason: str) -> None:

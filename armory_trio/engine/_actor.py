@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable
 from contextlib import suppress
-from contextvars import ContextVar
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Final, cast
 
@@ -17,7 +16,7 @@ from ._abort import abort_children, request_abort
 from ._admission import judge
 from ._concurrency import is_cancelled, leaves
 from ._events import ExecutionStarted
-from ._execution import Core, Record
+from ._execution import CURRENT, Core, Record
 from ._failures import StrayCancelled, description_of
 from ._lifecycle import FINAL, QUEUED
 from ._onion import OnionBody
@@ -28,9 +27,6 @@ from ._resumption import pending_within, waited_for
 from ._settlement import cancelled, decide, end, failed, finish, hand_on, returned
 from ._tool_context import Door, TaskContext
 from .placement import Placed, deliver_inline, place
-
-CURRENT: Final[ContextVar[Record | None]] = ContextVar("armory_trio.current_execution", default=None)
-"""The execution whose body this task belongs to."""
 
 _log: Final = logging.getLogger("armory_trio.engine")
 
@@ -188,7 +184,8 @@ def _is_ready(record: Record) -> bool:
     if record.turn is not None and not record.claim_held:
         return False
     plan, permit = record.plan, record.permit
-    if plan is not None and plan.toolbox is not record.core.toolbox and record.options is not DIRECTLY:
+    judged_in = None if plan is None else plan.toolbox if permit is None or permit.toolbox is None else permit.toolbox
+    if judged_in is not record.core.toolbox and plan is not None and record.options is not DIRECTLY:
         from ._authorize import is_out_of_date  # noqa: PLC0415  # only where a toolbox is exchanged
 
         if is_out_of_date(record):
@@ -216,7 +213,7 @@ async def _ask_hook(record: Record, hook: Hook) -> None:
     record.hook_scope = None
     if record.verdict is not None:
         record.waits_for = None
-        end(record, "end", "none")
+        end(record, "end", record.effect)
     else:
         hook.then(record, answer, failure)
 

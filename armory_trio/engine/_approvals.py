@@ -10,11 +10,12 @@ import msgspec
 import trio
 
 from ..definitions import ApprovalBinding, PendingApproval, Tool, ToolResult, near
-from ..errors import AdmissionClosed, ApprovalError, DefinitionError, GrantError
+from ..errors import AdmissionClosed, ApprovalError, AuthorityCode, DefinitionError, GrantError
 from ._door import Door
 from ._execution import Core
 from ._journal import Resumption
 from ._options import CallOptions, Options, freeze_options
+from ._permits import NOT_COUNTING, RECORD_TIMEOUT
 from ._resumption import call_of, context_of, prepare
 
 if TYPE_CHECKING:  # loaded by who approves something
@@ -23,13 +24,7 @@ if TYPE_CHECKING:  # loaded by who approves something
     from ..authority.signing import KeyResolver
 
 _GRANT_BYTES: Final = 18
-_REVISIONS: Final = (
-    "catalog_revision",
-    "toolbox_revision",
-    "tool_definition_revision",
-    "policy_revision",
-    "approval_revision",
-)
+_REVISIONS: Final = ("catalog", "toolbox", "policy", "approval")
 
 
 class GrantTerms(TypedDict, total=False):
@@ -89,6 +84,7 @@ class Approvals:
             AdmissionClosed: The supervisor takes no new work.
             JsonError: *pending* is no descriptor.
             TypeError, ValueError: An option is wrong; see `CallOptions`.
+            trio.TooSlowError: Keys and store took longer than 5 s. What they raise passes through.
         """
         frozen = freeze_options(options)
         try:
@@ -96,18 +92,20 @@ class Approvals:
         except AdmissionClosed:
             await trio.lowlevel.checkpoint_if_cancelled()  # noqa: ASYNC120  # as for `Supervisor.execute`
             raise
-        given, binding, store = await self._verified(pending)
-        narrow = self._checked(given, binding, frozen, store.now())
-        await _require_issued(store, binding)
+        with trio.fail_after(RECORD_TIMEOUT):
+            given, binding, store = await self._verified(pending)
+            narrow = self._checked(given, binding, frozen, store.now())
+            await _require_issued(store, binding)
         await trio.lowlevel.checkpoint_if_cancelled()
         resumption = Resumption(given, None if arguments is None else dict(arguments))
         record = self._door.make(call_of(resumption), narrow, caller)
         prepare(record, resumption)
         self._door.begin(record)
         await self._door.released(record)
-        permit, result = record.permit, record.take()
-        if permit is not None and permit.failure is not None:
-            raise permit.failure
+        result = record.take()
+        failure = resumption.failure
+        if failure is not None and result.error is not None and result.error.code == NOT_COUNTING:
+            raise failure
         return result
 
     def _checked(self, pending: PendingApproval, binding: ApprovalBinding, options: Options, now: float) -> Options:
@@ -126,14 +124,13 @@ class Approvals:
             narrow = host.narrow_to(context_of(binding.scope))
         except DefinitionError as exc:
             raise ApprovalError("mismatch", f"{exc.field} is not what it was when the question was put") from None
-        outermost = pending.within[0] if pending.within else None
-        tool = self._tool(pending.tool_id if outermost is None else outermost.tool_id)
-        revisions = self._core.revisions(tool.definition)
-        if outermost is not None:
-            if outermost.tool_definition_revision != revisions.tool_definition:
-                raise ApprovalError("mismatch", f"the definition of {tool.name!r} has changed")
+        if host.delegation != binding.scope.delegation:  # a longer chain is narrower, but it is another one
+            raise ApprovalError("mismatch", "delegation is not what it was when the question was put")
+        tool = self._require_current(pending, binding, "mismatch")
+        if pending.within:
+            # Its own context may have been the wider one; that of the step is compared when it is reached.
             return msgspec.structs.replace(options, request_context=host)
-        scope = scope_of(tool.definition, pending.arguments, narrow, revisions)
+        scope = scope_of(tool.definition, pending.arguments, narrow, self._core.revisions(tool.definition))
         check_binding(binding, scope, now)
         return msgspec.structs.replace(options, request_context=narrow)
 
@@ -151,24 +148,41 @@ class Approvals:
         Raises:
             ApprovalError: It does not count: forged, expired, used, revoked, or the rules or the tool have changed.
             JsonError: *pending* is no descriptor.
+            trio.TooSlowError: Keys and store took longer than 5 s. What they raise passes through.
         """
         from ..authority.approvals import check_binding  # noqa: PLC0415  # only who restores pays for it
 
-        given, binding, store = await self._verified(pending)
-        check_binding(binding, None, store.now())
-        if not given.within:
-            self._require_current(binding, self._tool(given.tool_id))
-        state = await store.state(binding)
-        if state is None:
-            await store.issue(binding)
-        elif state != "issued":
-            await _require_issued(store, binding)
+        with trio.fail_after(RECORD_TIMEOUT):
+            given, binding, store = await self._verified(pending)
+            check_binding(binding, None, store.now())
+            self._require_current(given, binding, "invalid-binding")
+            state = await store.state(binding)
+            if state is None:
+                await store.issue(binding)
+            elif state != "issued":
+                await _require_issued(store, binding)
 
-    def _require_current(self, binding: ApprovalBinding, tool: Tool[..., object]) -> None:
-        revisions, scope = self._core.revisions(tool.definition), binding.scope
-        stale = [name for name in _REVISIONS if getattr(scope, name) != getattr(revisions, name[: -len("_revision")])]
+    def _require_current(
+        self, pending: PendingApproval, binding: ApprovalBinding, code: AuthorityCode
+    ) -> Tool[..., object]:
+        """The tool that would be run, if it and the rules are what they were when the question was put.
+
+        A step of a composed tool need not be in the toolbox: of that the outermost tool tells.
+
+        Raises:
+            ApprovalError: Something has changed (*code*), or the tool is not there (``not-found``).
+        """
+        outermost, scope = (pending.within[0] if pending.within else None), binding.scope
+        tool = self._tool(pending.tool_id if outermost is None else outermost.tool_id)
+        now = self._core.revisions(tool.definition)
+        before = scope.tool_definition_revision if outermost is None else outermost.tool_definition_revision
+        stale = [name for name in _REVISIONS if getattr(scope, f"{name}_revision") != getattr(now, name)]
+        if before != now.tool_definition:
+            stale.append("tool_definition")
         if stale:
-            raise ApprovalError("invalid-binding", f"it was given under another {', '.join(stale)}")
+            words = " and ".join(stale).replace("_", " ")
+            raise ApprovalError(code, f"the {words} of {tool.name!r} changed since the question was put")
+        return tool
 
     async def revoke_approval(self, pending: PendingApproval | Mapping[str, object]) -> None:
         """The person said no, or nobody wants it any more: it can't be used from here on.
@@ -178,9 +192,11 @@ class Approvals:
         Raises:
             ApprovalError: It is forged, or was used already.
             JsonError: *pending* is no descriptor.
+            trio.TooSlowError: Keys and store took longer than 5 s. What they raise passes through.
         """
-        _, binding, store = await self._verified(pending)
-        await store.revoke(binding)
+        with trio.fail_after(RECORD_TIMEOUT):
+            _, binding, store = await self._verified(pending)
+            await store.revoke(binding)
 
     async def _verified(
         self, pending: PendingApproval | Mapping[str, object]
@@ -230,6 +246,7 @@ class Approvals:
 
         Raises:
             GrantError: A value is not legal, or there is no such tool.
+            trio.TooSlowError: Keys and store took longer than 5 s. What they raise passes through.
         """
         from ..authority.grants import Grant, sign_grant  # noqa: PLC0415  # only who grants something pays for it
 
@@ -254,8 +271,9 @@ class Approvals:
             policy_revision=revisions.policy,
             **terms,
         )
-        signed = await sign_grant(keys, grant, domain=self._core.settings.authority.domain_of(tenant))
-        await store.issue(signed)
+        with trio.fail_after(RECORD_TIMEOUT):
+            signed = await sign_grant(keys, grant, domain=self._core.settings.authority.domain_of(tenant))
+            await store.issue(signed)
         return signed
 
     async def list_grants(
@@ -270,18 +288,22 @@ class Approvals:
 
         Raises:
             GrantError: This supervisor has no keys.
+            trio.TooSlowError: The store took longer than 5 s. What it raises passes through.
         """
         _, store = self._granting()
-        return await store.list(principal=principal, tenant=tenant, agent=agent, tool_name=tool_name)
+        with trio.fail_after(RECORD_TIMEOUT):
+            return await store.list(principal=principal, tenant=tenant, agent=agent, tool_name=tool_name)
 
     async def revoke_grant(self, grant_id: str) -> None:
         """Let a grant count no more. One that is unknown, or was revoked before, is fine.
 
         Raises:
             GrantError: This supervisor has no keys.
+            trio.TooSlowError: The store took longer than 5 s. What it raises passes through.
         """
         _, store = self._granting()
-        await store.revoke(grant_id)
+        with trio.fail_after(RECORD_TIMEOUT):
+            await store.revoke(grant_id)
 
     def _granting(self) -> tuple[KeyResolver, GrantStore]:
         authority = self._core.settings.authority

@@ -128,7 +128,13 @@ async def issue(record: Record, plan: Plan, paused: Paused) -> PendingApproval:
     Raises:
         ApprovalError: The request context does not say enough, or the approval that led here counts no more.
         JsonError: The arguments hold something that not every reader takes for the same.
+        trio.TooSlowError: Keys and store took longer than `RECORD_TIMEOUT`. What they raise passes through.
     """
+    with trio.fail_after(RECORD_TIMEOUT):
+        return await _issue(record, plan, paused)
+
+
+async def _issue(record: Record, plan: Plan, paused: Paused) -> PendingApproval:
     authority, permit = record.core.settings.authority, record.permit
     assert permit is not None
     pending = described(record, plan, paused)

@@ -125,7 +125,8 @@ def _stores(approvals: ApprovalStore | None, grants: GrantStore | None) -> tuple
 def _require(value: object, field: str, methods: tuple[str, ...], wanted: str) -> None:
     missing = [name for name in methods if value is not None and not callable(getattr(value, name, None))]
     if missing:
-        raise _wrong(field, f"must be {wanted}; {shown(value)} has no {missing[0]}")
+        # Only its type is told: somebody may have given a secret in place of what holds one.
+        raise _wrong(field, f"must be {wanted}; a {type(value).__name__} has no {missing[0]}")
 
 
 def _wrong(field: str, reason: str) -> DefinitionError:

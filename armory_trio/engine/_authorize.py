@@ -21,6 +21,7 @@ from ..authority.policy import (
     Permitted,
     PolicyRequest,
     Refused,
+    Rules,
     Unfinished,
     begin,
 )
@@ -42,7 +43,7 @@ from ._failures import description_of
 from ._granting import set_aside
 from ._permits import Hook, Permit, Way
 from ._plan import Plan, rules_of
-from ._settlement import pause, refuse
+from ._settlement import pause, refuse, wake
 from ._spending import give_back_grant
 
 _log: Final = logging.getLogger("armory_trio.engine")
@@ -58,7 +59,10 @@ def authorize(record: Record, way: Way) -> None:
     permit = record.permit
     if permit is None:
         permit = record.permit = Permit(way, record.request_context)
-    toolbox = permit.toolbox = record.core.toolbox
+    toolbox = record.core.toolbox
+    if permit.toolbox is not None and _revised(permit.toolbox, toolbox):
+        _forget(record, permit)
+    permit.toolbox = toolbox
     try:
         request = permit.request = _request(record, plan, permit, toolbox)
     except KeyboardInterrupt:
@@ -70,12 +74,19 @@ def authorize(record: Record, way: Way) -> None:
         _log.warning("the policy of %s could not be asked: %s", record.name, description_of(exc))
         refuse(record, "permission", "POLICY_DENIED", f"Policy denied: it could not be asked ({type(exc).__name__})")
         return  # noqa: ASYNC104  # as said
+    if record.over:
+        return  # the function that answers the policy context aborted it
     if permit.written is not None or permit.approved is not None:
         _compare(permit, request)
     rules = plan.rules if toolbox is plan.toolbox else rules_of(plan.tool, toolbox)
     if rules is None:
+        record.request_context = permit.context  # what another policy took of it before counts no more
         _permitted(record)
-        return
+    else:
+        _ask_hooks(record, permit, rules, request)
+
+
+def _ask_hooks(record: Record, permit: Permit, rules: Rules, request: PolicyRequest) -> None:
     judgement = begin(rules, request, edited=permit.hook_edited)
     if not isinstance(judgement, Unfinished):
         _judged(record, judgement, None)
@@ -128,13 +139,27 @@ def is_out_of_date(record: Record) -> bool:
     assert plan is not None
     before = plan.toolbox if record.permit is None or record.permit.toolbox is None else record.permit.toolbox
     after = record.core.toolbox
-    return any(getattr(before, name) is not getattr(after, name) for name in _JUDGES) or any(
-        getattr(before, name) != getattr(after, name) for name in _REVISIONS
-    )
+    return _revised(before, after) or any(getattr(before, name) is not getattr(after, name) for name in _JUDGES)
 
 
 _JUDGES: Final = ("policy", "approval_policy", "gates", "policy_context")
 _REVISIONS: Final = ("policy_revision", "approval_revision")
+
+
+def _revised(before: Toolbox, after: Toolbox) -> bool:
+    return any(getattr(before, name) != getattr(after, name) for name in _REVISIONS)
+
+
+def _forget(record: Record, permit: Permit) -> None:
+    """What was agreed to under another revision counts no more; of an approval its store knows that."""
+    permit.answered.clear()
+    _return_grant(record, permit)
+
+
+def _return_grant(record: Record, permit: Permit) -> None:
+    if permit.reservation is not None:
+        give_back_grant(record, permit)
+    permit.looked = False
 
 
 # -- what was judged
@@ -174,11 +199,22 @@ def _edit(
     permit.answered = list(answered)
     permit.written = written
     permit.satisfied = ()
-    if permit.reservation is not None:
-        give_back_grant(record, permit)
-    permit.looked = False
+    _return_grant(record, permit)
+    _leave_line(record)
     permit.arguments = cast("Mapping[str, object]", thaw_json(arguments))
     permit.way.again(record, permit.arguments)
+
+
+def _leave_line(record: Record) -> None:
+    """Give up a place that was taken for the resources of other arguments: it was judged again when it had one."""
+    plan, claim, planner = record.plan, record.claim, record.core.planner
+    assert plan is not None
+    if claim is None or not (callable(plan.reads) or callable(plan.writes)):
+        return
+    others = planner.release(claim) if record.claim_held else planner.withdraw(claim)
+    record.claim = record.turn = None
+    record.claim_held = False
+    wake(record.core, others)
 
 
 def _permitted(record: Record) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Final, TypeAlias
 
 import msgspec
@@ -25,6 +26,9 @@ Verdict = tuple[Outcome, Category | None, str | None]
 """What the caller is told, without its words: outcome, and category and code of an error."""
 
 _NOT_YET: Final = (None, None, None)
+
+CURRENT: Final[ContextVar[Record | None]] = ContextVar("armory_trio.current_execution", default=None)
+"""The execution whose body this task belongs to."""
 
 
 Core: TypeAlias = "CoreOf[Record]"

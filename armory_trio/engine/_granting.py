@@ -19,7 +19,7 @@ _log: Final = logging.getLogger("armory_trio.engine")
 async def set_aside(record: Record, plan: Plan) -> None:
     """Set aside a use of the first grant that fits the call, in the order of the store. There need not be one.
 
-    A store that fails, and a grant that does not count, are as if there were none.
+    A store that fails or takes longer than `RECORD_TIMEOUT`, and a grant that does not count, are as if there were none.
 
     Cancelled: a use that was set aside is given back when the call has ended.
     """
@@ -37,18 +37,19 @@ async def set_aside(record: Record, plan: Plan) -> None:
         arguments=permit.request.arguments,
         nested=record.parent is not None,
     )
+    until = trio.current_time() + RECORD_TIMEOUT
     try:
-        found = await store.list(principal=context.principal, tenant=context.tenant, tool_name=record.name)
-        for state in found:
-            if not _fits(state, request, store):
-                continue
-            try:
-                await verify_grant(keys, state.grant, domain=authority.domain_of(state.grant.tenant))
-                with trio.move_on_after(RECORD_TIMEOUT, shield=True):
-                    permit.reservation = await store.reserve(state.grant.id)
-            except GrantError:
-                continue
-            if permit.reservation is not None:
+        with trio.fail_at(until):
+            found = await store.list(principal=context.principal, tenant=context.tenant, tool_name=record.name)
+            for state in found:
+                if not _fits(state, request, store):
+                    continue
+                try:
+                    await verify_grant(keys, state.grant, domain=authority.domain_of(state.grant.tenant))
+                    with trio.fail_at(until, shield=True):
+                        permit.reservation = await store.reserve(state.grant.id)
+                except GrantError:
+                    continue
                 return
     except Exception as exc:  # a store of the host's; without an answer from it a person is asked
         _log.warning("the grants could not be looked through for %s: %r", record.name, exc)

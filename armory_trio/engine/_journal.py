@@ -8,7 +8,8 @@ from typing import Final
 import msgspec
 
 from ..definitions import PendingApproval, Tool, ToolResult, result_from_json, result_to_json
-from ..errors import ArmoryError
+from ..errors import ApprovalError, ArmoryError
+from ._permits import Permit
 
 _NOTHING: Final[Mapping[str, Mapping[str, object]]] = {}
 
@@ -19,10 +20,17 @@ class Resumption(msgspec.Struct, frozen=True):
     Args:
         pending: What they agreed to. ``within`` names the tools that are still to be entered before that call is made.
         arguments: What they wrote in place of its arguments; None when they changed nothing.
+        permits: That of the call which they agreed to, once it is made.
     """
 
     pending: PendingApproval
     arguments: Mapping[str, object] | None = None
+    permits: list[Permit] = msgspec.field(default_factory=list["Permit"])
+
+    @property
+    def failure(self) -> ApprovalError | None:
+        """Why the approval did not count after all when its call was made, or None."""
+        return next((permit.failure for permit in self.permits if permit.failure is not None), None)
 
     @property
     def inner(self) -> Resumption:

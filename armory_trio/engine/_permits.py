@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # loaded by who has a policy
 RECORD_TIMEOUT: Final = 5.0
 """Seconds that a store may take to write down what happened to an approval or a grant."""
 
+NOT_COUNTING: Final = "APPROVAL_INVALID"
+"""The code of a call that was refused because what allowed it does not count any more."""
 
 NOBODY_ASKED: Final = "nobody is asked any more: the supervisor takes no new work"
 

@@ -74,6 +74,7 @@ def prepare(record: Record, resumption: Resumption) -> None:
     permit.edited = pending.edited
     permit.satisfied = tuple(map(pause_of, (*pending.satisfied, pending.question)))
     permit.binding = pending.binding
+    resumption.permits.append(permit)
 
 
 def waited_for(ended: object) -> ToolResult[object] | None:

@@ -76,10 +76,10 @@ def refuse_with(record: Record, error: ToolError) -> None:
     """End a queued execution with *error*; its body will never be entered. One that is over already stays as it is."""
     if record.over:
         return
-    decide(record, error)
+    effect = decide(record, error)  # that of calls which a hook made, if any
     if record.core.feed.readers:
         record.tell(ExecutionRefused, category=error.category, code=error.code)
-    end(record, "settle", "none")
+    end(record, "settle", effect)
 
 
 def decide(record: Record, error: ToolError, now: float | None = None) -> Effect:
@@ -123,8 +123,7 @@ def require_action(record: Record, action: RequiredAction, pending: PendingAppro
 def pause(record: Record, action: RequiredAction, pending: PendingApproval | None) -> None:
     """End a queued execution because somebody has to act first; its body was not entered."""
     if not record.over:
-        require_action(record, action, pending)
-        end(record, "settle", "none")
+        end(record, "settle", require_action(record, action, pending))
 
 
 def _succeed(record: Record, value: object, content: tuple[Content, ...], now: float) -> Effect:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from contextvars import copy_context
 from functools import partial
 from typing import Final
 
@@ -14,12 +16,13 @@ from ..definitions import ToolError, ToolFailure, ToolResult
 from ..definitions._policy import AfterExecute, PolicyRequest
 from ..errors import ApprovalError, GrantError
 from ._approving import scope_now, tell_resolved
+from ._concurrency import is_cancelled, leaves
 from ._events import GrantUsed
-from ._execution import Record
+from ._execution import CURRENT, Record
 from ._failures import description_of
-from ._permits import RECORD_TIMEOUT, Hook, Permit
+from ._permits import NOT_COUNTING, RECORD_TIMEOUT, Hook, Permit
 from ._plan import Plan, auditors_of
-from ._settlement import refuse, refuse_with
+from ._settlement import refuse_with
 
 _log: Final = logging.getLogger("armory_trio.engine")
 
@@ -39,12 +42,7 @@ def _taken(record: Record, _answer: object, failure: BaseException | None) -> No
     record.waits_for = None
     if failure is None:
         return
-    if isinstance(failure, ApprovalError | GrantError):
-        refuse_with(record, _not_counting(permit, failure))
-        return
-    _log.warning("what allows %s could not be recorded: %s", record.name, description_of(failure))
-    message = f"what allows it could not be recorded ({type(failure).__name__})"
-    refuse(record, "permission", "APPROVAL_UNAVAILABLE", message)
+    refuse_with(record, _why_not(record, permit, failure))
 
 
 async def _take_up(record: Record, plan: Plan) -> None:
@@ -62,11 +60,8 @@ async def _take_up(record: Record, plan: Plan) -> None:
         assert store is not None
         assert permit.approved is not None
         binding, scope = permit.binding, scope_now(record, plan, permit, permit.approved)
-        try:
-            await _written(lambda: store.reserve(binding, scope))
-        except trio.TooSlowError:
-            permit.held = True  # for all we know; it is given back in any case
-            raise
+        # Where nobody knows whether it was reserved, it is not given back: by now somebody else may have used it up.
+        await _written(lambda: store.reserve(binding, scope))
         permit.held = True
     if plan.bare:
         await use_up(record)
@@ -101,25 +96,29 @@ async def use_up(record: Record) -> None:
 
 
 async def use_up_or_fail(record: Record) -> None:
-    """The same from within middleware, where what does not count is the failure of the call. Cancelled: as there.
+    """The same from within middleware, where what goes wrong is the failure of the call. Cancelled: as there.
 
     Raises:
-        ToolFailure: It does not count any more.
+        ToolFailure: It does not count any more, or that it is spent could not be recorded.
     """
     permit = record.permit
     assert permit is not None
     try:
         await use_up(record)
-    except (ApprovalError, GrantError) as exc:
-        error = _not_counting(permit, exc)
+    except Exception as exc:  # a store of the host's
+        error = _why_not(record, permit, exc)
         raise ToolFailure(error.message, category=error.category, code=error.code, effect="none") from exc
 
 
-def _not_counting(permit: Permit, exc: ApprovalError | GrantError) -> ToolError:
+def _why_not(record: Record, permit: Permit, exc: BaseException) -> ToolError:
     if isinstance(exc, ApprovalError):
         permit.failure = exc
-        return ToolError("permission", "APPROVAL_INVALID", f"its approval does not count: {exc}")
-    return ToolError("permission", "APPROVAL_INVALID", f"the grant that allowed it does not count any more: {exc}")
+        return ToolError("permission", NOT_COUNTING, f"its approval does not count: {exc}")
+    if isinstance(exc, GrantError):
+        return ToolError("permission", NOT_COUNTING, f"the grant that allowed it does not count any more: {exc}")
+    _log.warning("what allows %s could not be recorded: %s", record.name, description_of(exc))
+    message = f"what allows it could not be recorded ({type(exc).__name__})"
+    return ToolError("permission", "APPROVAL_UNAVAILABLE", message)
 
 
 async def _written(write: Callable[[], Awaitable[None]]) -> None:
@@ -132,27 +131,23 @@ def ended(record: Record) -> None:
     permit, plan = record.permit, record.plan
     if permit is None or plan is None:
         return
-    nursery = record.core.nursery
     if not record.attempts and permit.held and not (permit.taken and record.verdict == _PAUSED):
-        nursery.start_soon(_give_back_approval, record, permit, name=f"{record.id}: gives back an approval")
+        _beside(record, partial(_give_back_approval, record, permit), "gives back an approval")
     if not record.attempts and permit.reservation is not None:
         give_back_grant(record, permit)
     if permit.request is None or permit.toolbox is None or record.result is None:
         return
     auditors = plan.auditors if permit.toolbox is plan.toolbox else auditors_of(plan.tool, permit.toolbox)
     if auditors:
-        nursery.start_soon(_tell, record.name, auditors, permit.request, record.result, name=f"{record.id}: is told")
+        _beside(record, partial(_tell, record.name, auditors, permit.request, record.result), "tells of its end")
 
 
 async def _give_back_approval(record: Record, permit: Permit) -> None:
     store, binding = record.core.settings.authority.approvals, permit.binding
     assert store is not None
     assert binding is not None
-    with trio.move_on_after(RECORD_TIMEOUT, shield=True):
-        try:
-            await store.release(binding)
-        except Exception as exc:  # a store of the host's; what is not given back is lost, never run twice
-            _log.warning("an approval could not be given back: %r", exc)
+    # What is not given back is lost, and nothing is run twice.
+    await _contained("an approval could not be given back", lambda: store.release(binding))
 
 
 def give_back_grant(record: Record, permit: Permit) -> None:
@@ -163,25 +158,50 @@ def give_back_grant(record: Record, permit: Permit) -> None:
     assert reservation is not None
 
     async def give_back() -> None:
-        with trio.move_on_after(RECORD_TIMEOUT, shield=True):
-            try:
-                await store.release(reservation)
-            except Exception as exc:  # as above
-                _log.warning("a use of a grant could not be given back: %r", exc)
+        await _contained("a use of a grant could not be given back", lambda: store.release(reservation))
 
-    record.core.nursery.start_soon(give_back, name=f"{record.id}: gives back a use of a grant")
+    _beside(record, give_back, "gives back a use of a grant")
+
+
+def _beside(record: Record, task: Callable[[], Awaitable[None]], what: str) -> None:
+    """Do *task* in a task of its own, which belongs to *record*, that is over, and to nobody who ended it."""
+    context = copy_context()
+    context.run(CURRENT.set, record)
+    with suppress(RuntimeError):  # the supervisor is closed already: a thread that was left behind ended just now
+        context.run(partial(record.core.nursery.start_soon, task, name=f"{record.id}: {what}"))
 
 
 async def _tell(
     name: str, auditors: Sequence[AfterExecute], request: PolicyRequest, result: ToolResult[object]
 ) -> None:
     for tell in auditors:
-        with trio.move_on_after(RECORD_TIMEOUT, shield=True) as scope:
-            try:
-                answer = tell(request, result)
-                if inspect.isawaitable(answer):
-                    await answer
-            except (Exception, SystemExit) as exc:  # it was only told: nothing depends on it
-                _log.warning("a policy was told how %s ended, and failed: %s", name, description_of(exc))
-        if scope.cancelled_caught:
-            _log.warning("a policy was told how %s ended, and took longer than %g s", name, RECORD_TIMEOUT)
+        await _contained(f"a policy was told how {name} ended, and failed", partial(_told, tell, request, result))
+
+
+async def _told(tell: AfterExecute, request: PolicyRequest, result: ToolResult[object]) -> None:
+    answer = tell(request, result)
+    if inspect.isawaitable(answer):
+        await answer
+
+
+async def _contained(trouble: str, work: Callable[[], Awaitable[None]]) -> None:
+    """Code of the host's on which nothing depends: what it raises, or that it takes too long, is written to the log.
+
+    Cancelled: never; *work* is, after `RECORD_TIMEOUT`.
+    """
+    with trio.move_on_after(RECORD_TIMEOUT, shield=True) as scope:
+        try:
+            await work()
+        except BaseException as exc:  # noqa: ASYNC103  # raises again what is not its own
+            if _has_to_leave(exc):
+                raise
+            _log.warning("%s: %s", trouble, description_of(exc))
+    if scope.cancelled_caught:
+        _log.warning("%s: it took longer than %g s", trouble, RECORD_TIMEOUT)
+
+
+def _has_to_leave(exc: BaseException) -> bool:
+    """Whether the program is interrupted, or the task really cancelled: a kept `trio.Cancelled` is an error like others."""
+    found = [type(leaf) for leaf in leaves(exc)]
+    interrupted = any(issubclass(kind, KeyboardInterrupt) for kind in found)
+    return interrupted or (is_cancelled() and any(issubclass(kind, trio.Cancelled) for kind in found))

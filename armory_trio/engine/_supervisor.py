@@ -14,13 +14,13 @@ from ..definitions import Tool, ToolCall, ToolResult
 from ..errors import AdmissionClosed, ShutdownFromInside
 from ..toolbox import Toolbox
 from ._abort import AbortAnswer, check_reason
-from ._actor import CURRENT, running_in
+from ._actor import running_in
 from ._approvals import Approvals
 from ._batch import Batch, BatchMode, OnError, abort_each, check_batch
 from ._concurrency import Latch, is_cancelled
 from ._door import Door
 from ._events import ChunkEmitted, Happening
-from ._execution import Core
+from ._execution import CURRENT, Core
 from ._feed import EventReader, Subscription
 from ._handle import CALLER_CANCELLED, Execution, OpenStream, Stream
 from ._lifecycle import AbortSource

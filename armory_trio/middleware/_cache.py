@@ -16,6 +16,7 @@ from ..definitions import (
     MiddlewareCall,
     RequestContext,
     ToolContext,
+    ToolResult,
     WrappedTool,
     canonical_text,
 )
@@ -58,8 +59,9 @@ class Cache:
     the others wait for its value; one that fails or is cancelled hands over to another one. Calls that a tool makes
     don't wait, for their callers hold slots that the leader may need.
 
-    Kept are only values, never failures, and of each a copy, so that nobody can change what another one gets; a value
-    that cannot be copied is not kept. Streams are never kept, and tools that may change something are left alone.
+    Kept are only values, never failures nor what waits for a person, and of each a copy, so that nobody can change what
+    another one gets; a value that cannot be copied is not kept. Streams are never kept, and tools that may change
+    something are left alone.
     A call that is answered from here has ``attempts`` 0 and effect ``none``.
 
     Args:
@@ -140,7 +142,7 @@ class Cache:
         leading = _LEADING.set(True)
         try:
             value = await call_next()
-            if not isinstance(value, Chunks):
+            if not isinstance(value, Chunks) and not _waits(value):
                 flight.kept = kept_of(value)
                 if flight.kept is None:
                     shelf.uncopyable.add(tool)
@@ -152,6 +154,11 @@ class Cache:
                 del shelf.flights[key]
             flight.over.set()
         return value
+
+
+def _waits(value: object) -> bool:
+    """Whether it is what a call came to that waits for somebody: each call has to be asked about on its own."""
+    return isinstance(value, ToolResult) and value.outcome == "action_required"
 
 
 def _authority(_call: MiddlewareCall, ctx: ToolContext) -> RequestContext | None:

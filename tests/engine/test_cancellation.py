@@ -34,8 +34,19 @@ from armory_trio import (
     serve_until_signal,
     tool,
 )
+from armory_trio.authority.grants import Grant
 from armory_trio.definitions import contract_from_pair
 from armory_trio.testing import mock_tool, sample_toolbox
+from tests.engine.authority.bank import (
+    PAY,
+    Book,
+    TroubledApprovals,
+    TroubledGrants,
+    Vault,
+    granting,
+    pay_tool,
+    pending_of,
+)
 from tests.engine.cancelling import Case, Probe, assert_nothing_is_held, assert_unharmed, cancel_everywhere
 from tests.requirements import requirement
 
@@ -187,6 +198,85 @@ async def a_toolbox(probe: Probe) -> None:
     alive = trio.lowlevel.current_statistics().tasks_living
     await probe.run(work)
     assert trio.lowlevel.current_statistics().tasks_living == alive
+
+
+# ── approvals and grants ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _vault() -> Vault:
+    """Stores that take their time, so that there is something to cancel."""
+    vault = Vault()
+    approvals, grants = TroubledApprovals(vault.approvals), TroubledGrants(vault.grants)
+    approvals.trouble = dict.fromkeys(("issue", "reserve", "commit", "release", "revoke", "state"), "slow")
+    grants.trouble = dict.fromkeys(("issue", "list", "revoke"), "slow")
+    return Vault(clock=vault.clock, approvals=approvals, grants=grants)
+
+
+@covers("Supervisor.resume_approval")
+async def going_on_with_an_approval(probe: Probe) -> None:
+    book, vault = Book(), _vault()
+    async with vault.open(sample_toolbox().extend(pay_tool(book, seconds=1))) as supervisor:
+        pending = pending_of(await supervisor.execute(PAY))
+        cancelled = await probe.run(lambda: supervisor.resume_approval(pending))
+        for snapshot in supervisor.executions.inspect():
+            assert snapshot.outcome is not None  # its store may still write
+        await assert_unharmed(supervisor)
+        with trio.CancelScope(shield=True):
+            await trio.sleep(10)
+            assert len(book.entries) <= 1
+            assert cancelled or book.names() == ["pay"]
+            assert await vault.state(pending) == ("consumed" if book.entries else "issued")
+
+
+@covers("Supervisor.restore_approval")
+async def restoring_an_approval(probe: Probe) -> None:
+    vault, book = _vault(), Book()
+    async with vault.open(sample_toolbox().extend(pay_tool(book))) as supervisor:
+        pending = pending_of(await supervisor.execute(PAY))
+    emptied = _vault()
+    async with emptied.open(sample_toolbox().extend(pay_tool(book))) as supervisor:
+        cancelled = await probe.run(lambda: supervisor.restore_approval(pending))
+        with trio.CancelScope(shield=True):
+            found = await emptied.state(pending)
+            assert found == "issued" or (cancelled and found is None)
+        await assert_unharmed(supervisor)
+
+
+@covers("Supervisor.revoke_approval")
+async def revoking_an_approval(probe: Probe) -> None:
+    book, vault = Book(), _vault()
+    async with vault.open(sample_toolbox().extend(pay_tool(book))) as supervisor:
+        pending = pending_of(await supervisor.execute(PAY))
+        cancelled = await probe.run(lambda: supervisor.revoke_approval(pending))
+        with trio.CancelScope(shield=True):
+            found = await vault.state(pending)
+            assert found == "revoked" or (cancelled and found == "issued")
+        await assert_unharmed(supervisor)
+        assert book.entries == []
+
+
+@covers("Supervisor.issue_grant", "Supervisor.list_grants", "Supervisor.revoke_grant")
+async def granting_listing_and_revoking(probe: Probe) -> None:
+    vault = _vault()
+    async with vault.open(Toolbox(sample_toolbox(), approval_policy=None).extend(*granting(Book()))) as supervisor:
+        made: list[Grant] = []
+        seen: list[int] = []
+
+        async def work() -> None:
+            grant = await supervisor.issue_grant(
+                "pay", principal="ann", tenant="acme", agent="helper", lifetime=60, max_uses=1, scope="principal"
+            )
+            made.append(grant)
+            seen.append(len(await supervisor.list_grants(principal="ann")))
+            await supervisor.revoke_grant(grant.id)
+
+        cancelled = await probe.run(work)
+        with trio.CancelScope(shield=True):
+            kept = await supervisor.list_grants()
+            assert len(kept) <= 1
+            assert cancelled or (seen, [state.revoked for state in kept]) == ([1], [True])
+            assert not made or [state.grant for state in kept] == made
+        await assert_unharmed(supervisor)
 
 
 # ── streams and watchers ─────────────────────────────────────────────────────────────────────────────────────────────

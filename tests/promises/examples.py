@@ -68,4 +68,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design section 13",
         "Without a terminal the demo prints plain text, in any locale, and a closed pipe is no traceback.",
     ),
+    "examples.approvals.at-once": Requirement(
+        "design 12", "A person agrees to a transfer, changes it or refuses it while the call waits."
+    ),
+    "examples.approvals.later": Requirement(
+        "design 12",
+        "Transfers that wait are kept in a file and resumed by another supervisor, each once, and only as they were shown.",
+    ),
 }

@@ -133,4 +133,16 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 4",
         "A test run that uses none of the fixtures does not load the library.",
     ),
+    "testing.approver": Requirement(
+        "design 12, armorer-core 6G.60",
+        "A scripted person answers questions in turn and keeps them; a question or an answer too many fails the test.",
+    ),
+    "testing.record.approvals": Requirement(
+        "design 12", "What a person was asked about a call, and what came of it, is recorded with the call."
+    ),
+    "testing.stores": Requirement(
+        "design 12",
+        "What stores of approvals and grants have to do is public as cases, with one clock for both, and finds stores "
+        "that do something else.",
+    ),
 }
