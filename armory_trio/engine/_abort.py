@@ -23,6 +23,8 @@ _TIMED: Final[dict[str, tuple[str, str]]] = {
     "idle": ("IDLE_TIMEOUT", "the tool showed no sign of life within its idle timeout"),
 }
 
+_CALLER_STOPPED: Final = "its caller was asked to stop"
+
 
 def check_reason(reason: object) -> None:
     """Refuse a reason that cannot be told.
@@ -125,7 +127,10 @@ def all_at_once(core: Core) -> Generator[None]:
 
 
 def _for_children(abort: Abort) -> str:
-    return f"its caller was asked to stop: {abort.reason}" if abort.reason.strip() else "its caller was asked to stop"
+    reason = abort.reason
+    if abort.source == "parent" and reason.startswith(_CALLER_STOPPED):
+        return reason  # once is enough, however deep calls nest
+    return f"{_CALLER_STOPPED}: {reason}" if reason.strip() else _CALLER_STOPPED
 
 
 def cut(record: Record, now: float | None = None) -> None:

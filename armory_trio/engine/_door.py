@@ -18,7 +18,7 @@ from ._events import ExecutionAdmitted
 from ._execution import Core, Record
 from ._handle import CALLER_CANCELLED, Execution, latch_of_release, leave, wait_settled
 from ._journal import Journal
-from ._lifecycle import QUEUED, AbortSource, strongest
+from ._lifecycle import QUEUED, AbortSource
 from ._options import DIRECTLY, NO_OPTIONS, Options
 from ._permits import Hook
 from ._plan import Plan
@@ -270,7 +270,7 @@ class Door:
         tool = None if step.plan is None else step.plan.tool
         known = journal.known(step.place, tool)
         if known is not None:
-            parent.past_effect = strongest(parent.past_effect, known.effect)
+            parent.add_effect(known.effect)
             await trio.lowlevel.checkpoint()
             return known
         resumption = None if step.plan is None else journal.resumption_at(step.place, step.plan.id)

@@ -14,7 +14,7 @@ from ._concurrency import Latch
 from ._core import CoreOf
 from ._events import ChunkEmitted, Happening
 from ._journal import Journal
-from ._lifecycle import FINAL, QUEUED, Abort, Cleanup, Lifecycle, Progress, Snapshot, strongest
+from ._lifecycle import FINAL, QUEUED, Abort, Cleanup, Effects, Progress, Snapshot, strongest
 from ._options import Elicitor, Options
 from ._permits import Hook, Permit
 from ._plan import Plan
@@ -35,7 +35,7 @@ Core: TypeAlias = "CoreOf[Record]"
 """What the executions of one supervisor share."""
 
 
-class Record(Lifecycle):
+class Record(Effects):
     """Everything that the engine knows of one execution.
 
     It changes only through `apply` and beside it, in synchronous code, by whoever learns a fact: the body's task, an
@@ -83,11 +83,8 @@ class Record(Lifecycle):
     attempts: int
     returned: bool
     failure_effect: Effect | None
-    final_effect: Effect | None
     windows: list[Window] | None
     children: dict[str, Record] | None
-    past_effect: Effect
-    """What the executions that it called, and its own earlier attempts, may have done; of those that ended."""
     open_waits: list[str] | None
     progress: Progress | None
     chunks: int
@@ -139,7 +136,7 @@ class Record(Lifecycle):
     __slots__ = tuple(__annotations__)
 
     def __init__(self, core: Core, call: ToolCall, options: Options, number: int, now: float) -> None:
-        # With what `Lifecycle` does: one of these is made for each call.
+        # With what its bases do: one of these is made for each call.
         self._log = core.log
         self.state = QUEUED
         self.revision = 1
@@ -162,6 +159,7 @@ class Record(Lifecycle):
         self.validated = self.batch_id = self.batch_index = self.claim = self.turn = None
         self.waits_for = self.hook = self.hook_scope = self.scope = self.failure_effect = self.final_effect = None
         self.windows = self.children = self.open_waits = self.progress = self.collected = self.feeder = None
+        self.changing = None
         self.stages = self.elicit = self.questions = self.abort = self.abort_latch = self.started_at = self.ended_at = (
             None
         )
@@ -189,22 +187,13 @@ class Record(Lifecycle):
         found: Effect = "none" if not self.attempts or plan is None or plan.read_only else self.own_effect()
         if self.past_effect != "none":
             found = strongest(found, self.past_effect)
-        if self.children and found != "unknown":
-            found = strongest(found, self._effect_below())
+        if self.changing and found != "unknown":
+            found = strongest(found, self.effect_below(self.changing))
         return found
 
-    def _effect_below(self) -> Effect:
-        # No recursion: calls may nest deeper than Python's frames.
-        found: Effect = "none"
-        below = list(self.children.values()) if self.children else []
-        while below and found != "unknown":
-            child = below.pop()
-            if child.final_effect is not None:
-                found = strongest(found, child.final_effect)
-            else:
-                found = strongest(found, strongest(child.own_effect(), child.past_effect))
-                below.extend(child.children.values() if child.children else ())
-        return found
+    def may_change(self) -> bool:
+        """Whether its body may change anything."""
+        return self.plan is not None and not self.plan.read_only
 
     def own_effect(self) -> Effect:
         """What its own body may have done: the first row that fits; docs/effects.md shows the same table."""

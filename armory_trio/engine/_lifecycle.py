@@ -5,7 +5,7 @@ Everything that decides a state lives in this file; nothing here waits, reads a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal, Protocol, Self, TypeVar, get_args
 
 import msgspec
@@ -128,8 +128,8 @@ _SILENT: Final = frozenset((ABORT_REQUESTED, CLEANUP_PENDING))
 """Staying in one of these is counted and not published."""
 
 
-_COUNTED: Final = frozenset(("wait", "resume", "resume-last", "stream"))
-"""Events that also say how many waits are open, or where the last one leads back to."""
+_NOTED: Final = frozenset(("start", "wait", "resume", "resume-last", "stream"))
+"""Events that also say that the body begins, how many waits are open, or where the last one leads back to."""
 
 
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -177,8 +177,8 @@ class Lifecycle:
             after = TRANSITIONS[before][event]
         except KeyError:
             raise TransitionError(f"{event!r} while {before!r}") from None
-        if event in _COUNTED:
-            after = self._count(event, after)
+        if event in _NOTED:
+            after = self._note(event, after)
         self.state = after
         if after != before or before not in _SILENT:
             self.revision += 1
@@ -191,7 +191,13 @@ class Lifecycle:
         if self._log.active:
             self._log.publish(self)  # type: ignore[arg-type]  # what mypy makes of Self here
 
-    def _count(self, event: Event, after: State) -> State:
+    def begun(self) -> None:
+        """Told when the body begins; to be overridden."""
+
+    def _note(self, event: Event, after: State) -> State:
+        if event == "start":
+            self.begun()
+            return after
         if event == "wait":
             self.waits += 1
         elif event == "stream":
@@ -207,6 +213,77 @@ _STRENGTH: Final[dict[Effect, int]] = {"none": 0, "completed": 1, "unknown": 2}
 def strongest(one: Effect, other: Effect) -> Effect:
     """The effect that says more about what may have happened."""
     return one if _STRENGTH[one] >= _STRENGTH[other] else other
+
+
+class Effects(Lifecycle):
+    """What an execution and those below it may have done to the world, as far as is known.
+
+    Whoever runs and may change something is known to all above it, up to the next one that may, so that nobody ever has
+    to look through those that only wait: calls may nest deep.
+
+    Args:
+        parent: The execution that made this call.
+        final_effect: What stands for it and those below it once it is settled.
+        past_effect: What those below it that are settled, and its own earlier attempts, may have done.
+        changing: Those below it that run and may change something, but for those below another one of these.
+    """
+
+    __slots__ = ("changing", "final_effect", "parent", "past_effect")
+
+    parent: Self | None
+    final_effect: Effect | None
+    past_effect: Effect
+    changing: dict[Self, None] | None
+
+    def may_change(self) -> bool:
+        """Whether its body may change anything."""
+        raise NotImplementedError
+
+    def own_effect(self) -> Effect:
+        """What its own body may have done."""
+        raise NotImplementedError
+
+    def begun(self: Self) -> None:
+        """The body begins."""
+        above = self.parent
+        if above is None or not self.may_change():
+            return
+        while above is not None and above.final_effect is None:
+            if above.changing is None:
+                above.changing = {}
+            above.changing[self] = None
+            above = None if above.may_change() else above.parent
+
+    def effect_below(self, changing: Iterable[Self]) -> Effect:
+        """What *changing*, and those below them, may have done."""
+        # No recursion: calls may nest deeper than Python's frames.
+        found: Effect = "none"
+        below = list(changing)
+        while below and found != "unknown":
+            record = below.pop()
+            found = strongest(found, strongest(record.own_effect(), record.past_effect))
+            below.extend(record.changing or ())
+        return found
+
+    def add_effect(self, effect: Effect) -> None:
+        """*effect* was had below it: by what it called, or before by what it would call otherwise."""
+        each: Effects | None = self
+        while each is not None and each.final_effect is None and _STRENGTH[each.past_effect] < _STRENGTH[effect]:
+            each.past_effect = effect
+            each = each.parent
+
+    def effect_is_final(self, effect: Effect) -> None:
+        """It is settled with *effect*: from now on that stands for it and those below it."""
+        self.final_effect = effect
+        above = self.parent
+        if above is None:
+            return
+        above.add_effect(effect)
+        for gone in (self, *(self.changing or ())):
+            above = self.parent
+            while above is not None and above.changing and gone in above.changing:
+                del above.changing[gone]
+                above = above.parent
 
 
 AbortSource = Literal["caller", "deadline", "owner", "supervisor", "parent", "batch", "shutdown"]

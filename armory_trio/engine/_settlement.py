@@ -307,7 +307,7 @@ def _leave_parent(record: Record, parent: Record, effect: Effect) -> None:
 
 def settle(record: Record, event: Event, effect: Effect, now: float) -> None:
     """Make the step into a final state. The body may still be there, left behind."""
-    record.final_effect = effect
+    record.effect_is_final(effect)
     record.settled_at = record.last_activity = now
     record.apply(event)
     if record.state == UNKNOWN_EFFECT or record.cleanup == "failed":

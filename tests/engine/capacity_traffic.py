@@ -1,14 +1,14 @@
 """Dense traffic through a planner: far more is asked for than fits, for as long as one likes, and all of it is checked.
 
-Whoever runs ends after a bounded time, so a claim that waits must start after a bounded time, too. Every claim counts
-how often it was passed by somebody who had come later; `Traffic.bound` says how often that may be.
+Whoever runs ends at some time, so a claim that waits must start after a bounded number of others. Every claim counts
+how often it was passed by somebody who had come later; `Traffic.bound` and `Traffic.allow` say how often that may be.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from armory_trio.engine.capacity import Claim, Granted, Refused, Waiting
@@ -36,11 +36,12 @@ class Shape(NamedTuple):
     writes: tuple[str, ...]
 
 
-class Patient(NamedTuple):
+class Patient:
     """What a waiting claim remembers: when it came, and how often it may be passed by somebody who came later."""
 
-    came: int
-    bound: int
+    def __init__(self, came: int, bound: int) -> None:
+        self.came = came
+        self.bound = bound
 
 
 def _sizes(rng: random.Random) -> dict[str, int]:
@@ -85,6 +86,8 @@ class Traffic(World):
         self.passed: dict[Claim, int] = {}
         self.freed: Counter[str] = Counter()
         self.marks: dict[Claim, dict[str, int]] = {}
+        self.impatient: set[Claim] = set()
+        """The heads of lines that have lost patience."""
         self.below: dict[Claim, int] = {}
         self.made: dict[Claim, int] = {}
         always = [name for name in ("whole", "owner") if rng.random() < 0.7]
@@ -189,14 +192,52 @@ class Traffic(World):
         return decision
 
     def bound(self, ahead: int, held: int) -> int:
-        """How often a claim may be passed that found *ahead* waiting and *held* running.
+        """How often a claim may be passed that found *ahead* waiting and *held* running, until it loses patience.
 
         Each of those ahead may lose its patience, and take a turn of every owner, before it is its own turn. Where calls
         bring nested ones, these may pass it as well: of each that a call may bring, half. That is measured, and nobody
-        came near it; a bound that leaves more room would hold without any patience, too.
+        came near it; a bound that leaves more room would hold without any patience, too. `allow` adds what comes then.
         """
-        nested = (CHILDREN + 1) // 2 if self.nesting else 1
-        return (ahead + held + 1) * (self.patience + 1) * len(OWNERS) * nested
+        return (ahead + held + 1) * (self.patience + 1) * len(OWNERS) * self._nested()
+
+    def _nested(self) -> int:
+        return (CHILDREN + 1) // 2 if self.nesting else 1
+
+    def allow(self, others: int) -> None:
+        """Add to the bound of claims whose line has lost patience now, when *others* have started by the same event.
+
+        Those that came after a claim may lose patience before it; then they go first, and `bound` knows nothing of them.
+        Let n lines have lost patience before that of the claim, which is at the top, in a line, and needs k limits.
+
+        1. Of each limit, slots are kept for the n first, once they have reserved it, then for the claim. A line that
+           loses patience later, or never does, takes none but those that are left then. Of the n each is served once:
+           its next claim would have to lose patience anew, and then stands behind this one.
+        2. So, for each limit, those of the n that have had a slot of it or have one kept for them never become fewer.
+        3. Say that a slot of X comes free while the claim waits for X. If one of the n that have reserved X lacks it, it is
+           for that one: by 2 that happens n times at most. If none does, the claim has reserved X, or whoever gives
+           it back gives back a limit, too, that the claim has reserved and lacks: it is kept for the claim, which waits
+           for it again only if one of the n reserves it later and is given that slot: one more by 2. So that happens
+           n + 1 times for each limit at most, k (n + 1) times in all.
+        4. Being passed is counted once for each of these, and once each time that the claim begins to wait for another
+           limit, of which slots came free before: when it loses patience; when it reserves one of k; when a slot has
+           come free as in 3; and when one of the n reserves one of k, which each does once.
+
+        That makes k (n + 1) + 1 + k + k (n + 1) + k n = 3 k (n + 1) + 1. Nested ones count as in `bound`.
+        """
+        dispatcher = self.planner._dispatcher  # pyright: ignore[reportPrivateUsage]  # who starves shows nowhere else
+        starving = dispatcher.reservations.starving
+        for before, line in enumerate(starving):
+            if line.head not in self.impatient:
+                ahead = before + others
+                for claim in self.patients.keys() & set(line.queue):
+                    more = 3 * len(claim.needs) * (ahead + 1) + 1
+                    self.patients[claim].bound += more * self._nested()
+        self.impatient = {line.head for line in starving}
+
+    def _start_all(self, claims: Iterable[Claim]) -> None:
+        started = list(claims)
+        self.allow(len(started))
+        super()._start_all(started)
 
     def _start(self, claim: Claim) -> None:
         super()._start(claim)

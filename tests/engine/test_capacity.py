@@ -434,7 +434,7 @@ def test_patience_counts_each_claim_of_a_line_for_itself() -> None:
 
     assert desk.release(long) == [first]
 
-    assert desk.planner.reserved() == {"long": second.label, "short": second.label}
+    assert desk.planner.reserved() == {"long": second.label}  # whoever gives it back gives back a short one, too
     assert desk.release(first) == [second]
 
 
@@ -513,6 +513,73 @@ def test_a_withdrawn_claim_gives_up_its_reservation() -> None:
 
     assert desk.planner.withdraw(wide) == [late]
     assert desk.planner.reserved() == {}
+
+
+def lose_patience(desk: Desk, needs: str, short: str, *, owner: str = "anna") -> Claim:
+    """A claim that waits, and that sixteen others of its owner, which need *short*, overtake."""
+    claim = desk.waiting(needs, owner=owner)
+    for _ in range(16):
+        desk.release(desk.held(short, owner=owner))
+    return claim
+
+
+@requirement("capacity.patience")
+def test_a_claim_reserves_though_one_that_waits_for_something_else_lost_patience_before_it() -> None:
+    desk = Desk(room=4, far=1, near=1)
+    far, near = desk.held("far", owner="zoe"), desk.held("near", owner="zoe")
+    first = lose_patience(desk, "room far", "room")
+    second = lose_patience(desk, "room near", "room")
+
+    assert desk.planner.reserved() == {"room": first.label, "far": first.label, "near": second.label}
+    others = [desk.held("room"), desk.held("room")]
+    desk.waiting("room")  # one is kept for each of the two
+    assert desk.release(near) == [second]
+    assert desk.release(far) == [first]
+    assert [desk.planner.usage()["room"], len(others)] == [(4, 4), 2]
+
+
+@requirement("capacity.patience")
+def test_nothing_more_is_kept_for_a_claim_that_waits_for_what_is_kept_for_another_one() -> None:
+    desk = Desk(room=3, far=1, near=1)
+    far = desk.held("far", owner="zoe")
+    first = lose_patience(desk, "far room", "room")
+    second = lose_patience(desk, "near far", "near")
+
+    assert desk.planner.reserved() == {"far": first.label, "room": first.label}
+    assert desk.planner.waits_for(second) == "capacity:far"
+    desk.release(desk.held("near"))
+    assert desk.release(far) == [first]
+    assert desk.planner.reserved() == {"far": second.label, "near": second.label}
+
+
+@requirement("capacity.patience")
+def test_one_that_lost_patience_before_comes_first_wherever_it_reserves_later() -> None:
+    desk = Desk(a=1, b=1, c=1, d=1)
+    a, b = desk.held("a", owner="zoe"), desk.held("b", owner="zoe")
+    first = lose_patience(desk, "a d", "d")
+    second = lose_patience(desk, "a b c", "c")
+    third = lose_patience(desk, "b c", "c")
+    assert desk.planner.reserved() == {"a": first.label, "d": first.label, "b": third.label, "c": third.label}
+
+    assert desk.release(a) == [first]
+    assert desk.planner.reserved() == {"a": second.label, "b": second.label, "c": second.label}
+    assert desk.release(b) == []
+    assert desk.release(first) == [second]
+    assert desk.release(second) == [third]
+
+
+@requirement("capacity.patience")
+def test_what_comes_free_with_the_limit_that_a_claim_waits_for_may_be_had_by_others_meanwhile() -> None:
+    desk = Desk(room=2, far=1)
+    far = desk.held("room far", owner="zoe")
+    wide = desk.waiting("room far")
+    for _ in range(50):
+        desk.release(desk.held("room"))
+    desk.held("room")
+    desk.waiting("room", owner="bert")
+
+    assert desk.planner.reserved() == {}
+    assert desk.release(far) == [wide]
 
 
 @requirement("capacity.reservations-never-cross")

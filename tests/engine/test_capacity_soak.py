@@ -28,6 +28,8 @@ def rng_of(seed: int) -> random.Random:
 
 @requirement("capacity.bounded-overtaking", "capacity.never-hangs", "capacity.refusals-are-true", "capacity.limits")
 @given(seed=st.integers(0, 2**32), crowd=st.integers(1, 3))
+@example(seed=20, crowd=3)
+@example(seed=369, crowd=3)
 def test_whatever_is_mixed_every_claim_starts_within_a_bound_and_nobody_is_left(seed: int, crowd: int) -> None:
     assert_nobody_starves(Traffic(rng_of(seed), every=50), crowd)
 

@@ -154,6 +154,43 @@ def test_where_limits_are_mixed_a_newcomer_waits_no_longer_when_more_calls_wait(
         assert waited <= 4 * (len(OWNERS) + 1)
 
 
+@requirement("capacity.newcomer", "capacity.bounded-overtaking")
+def test_calls_that_lost_patience_long_ago_do_not_all_go_before_a_newcomer() -> None:
+    def starts_before(length: int) -> int:
+        shop = Shop({}, [()], whole=1, gate=1)
+        shop.ask("keeper", ("gate",))
+        for _ in range(length):
+            shop.ask("greedy", ("gate", "whole"))
+        for _ in range(16):
+            shop.ask("greedy", ("whole",))  # overtakes all of them, so each of them has lost patience
+            shop.planner.release(shop.running.pop())
+        shop.ask("greedy", ("whole",))
+        shop.ask("modest", ("whole",))
+        before = len(shop.served)
+        while "modest" not in shop.served:
+            shop.end_one()
+        return len(shop.served) - before
+
+    assert starts_before(50) == starts_before(500) <= 2 * 17
+
+
+@requirement("capacity.newcomer", "capacity.bounded-overtaking")
+def test_an_owner_that_is_served_elsewhere_all_the_time_still_has_its_turn_here() -> None:
+    shop = Shop({}, [()], here=1, elsewhere=1)
+    for owner in OWNERS:
+        for _ in range(100):
+            shop.ask(owner, ("here",))
+    patient = shop.ask("busy", ("here",))
+    for _ in range(1_000):
+        shop.ask("busy", ("elsewhere",))
+    turns = 0
+    while patient not in shop.running:
+        shop.end_one()
+        turns += 1
+
+    assert turns <= 2 * (16 + len(OWNERS) + 1)
+
+
 # -- the supervisor
 
 

@@ -26,7 +26,9 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 9", "Within an owner a call overtakes only calls that wait for something that it does not need."
     ),
     "capacity.patience": Requirement(
-        "design 9", "A call that was overtaken 16 times reserves the slots that it needs as they come free."
+        "design 9",
+        "A call that was overtaken 16 times reserves the slots that it needs as they come free, beside others that do: "
+        "for each limit the one that lost patience earlier goes first.",
     ),
     "capacity.reservations-never-cross": Requirement("design 9", "Reservations never wait for each other."),
     "capacity.reads-and-writes": Requirement(

@@ -19,8 +19,9 @@ class Agenda:
     def free(self, limit: Limit) -> None:
         """Look at the lines parked at *limit*, as long as it has room."""
         self._freed.append(limit)
-        if limit.reserver is not None:
-            self.wake(limit.reserver)
+        for line in limit.reservers:
+            if line.parked_at is limit:
+                self.wake(line)
 
     def wake(self, line: Line) -> None:
         """Look at *line*, wherever it is parked."""

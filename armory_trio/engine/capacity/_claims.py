@@ -9,6 +9,7 @@ import enum
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
 from heapq import heapify, heappop, heappush
+from itertools import takewhile
 from typing import Final, TypeAlias
 
 
@@ -233,11 +234,7 @@ class Queue:
 
 
 class Place:
-    """Something that claims stand in order for, other than slots.
-
-    Args:
-        name: What claims call it.
-    """
+    """Something that claims stand in order for, other than slots. *name* is what they call it."""
 
     __slots__ = ("name", "waiting")
 
@@ -325,7 +322,7 @@ class Limit:
         lasting: Whether it is kept when nobody uses it.
     """
 
-    __slots__ = ("lasting", "name", "owners", "parked", "reserver", "size")
+    __slots__ = ("lasting", "name", "owners", "parked", "reservers", "size")
 
     def __init__(self, name: str, size: int, *, lasting: bool) -> None:
         self.name = name
@@ -333,15 +330,18 @@ class Limit:
         self.lasting = lasting
         self.owners: dict[Claim, None] = {}
         self.parked: list[Entry] = []
-        self.reserver: Line | None = None
+        self.reservers: dict[Line, None] = {}
 
     def spare(self, line: Line | None) -> int:
-        """How many slots *line* could take now; what another line has reserved is not among them."""
+        """How many slots *line* could take now; what others have reserved before it is not among them."""
         spare = self.size - len(self.owners)
-        reserver = self.reserver
-        if reserver is None or reserver is line or (line is not None and line.urgent):
-            return spare
-        return spare - 1
+        return spare - len(self.reserved_before(line)) if self.reservers else spare
+
+    def reserved_before(self, line: Line | None) -> list[Line]:
+        """The lines that have a slot kept from *line*: all that reserved one, or those that did so before it."""
+        if line is not None and line.urgent:
+            return []
+        return list(takewhile(lambda reserver: reserver is not line, self.reservers))
 
     def park(self, line: Line, most: int) -> None:
         """Let *line* wait here. *most* lines exist, so a heap much longer than that is mostly stale."""
@@ -368,7 +368,7 @@ class Limit:
 
     def is_idle(self) -> bool:
         """Whether nobody holds, reserves or waits for a slot."""
-        return not (self.owners or self.parked or self.reserver)
+        return not (self.owners or self.parked or self.reservers)
 
 
 class Limits:

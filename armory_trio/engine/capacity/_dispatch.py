@@ -13,7 +13,7 @@ from ._agenda import Agenda
 from ._claims import HELD, IDLE, PARKED, QUEUED, Claim, Limit, Limits, Line, Owner, Place
 from ._loans import NO_LOANS, hand_back, lend, lender_for
 from ._reservations import Reservations
-from ._resources import Resource
+from ._resources import Resource, blocking
 from ._waitgraph import Node, WaitGraph, claim_of, last_of_each_kind, node_of
 
 
@@ -24,13 +24,14 @@ class Dispatcher:
         "_agenda",
         "_changed",
         "_lines",
-        "_reservations",
+        "_stale",
         "_ticket",
         "_turn",
         "_urgent",
         "limits",
         "nested",
         "owners",
+        "reservations",
         "resources",
         "waiting",
     )
@@ -45,10 +46,11 @@ class Dispatcher:
         self._lines = 0
         self._turn = 0
         self._ticket = 0
-        self._reservations = Reservations(self.limits, patience=patience)
+        self.reservations = Reservations(self.limits, patience=patience)
         self._agenda = Agenda()
         self._urgent: dict[Line, None] = {}
         self._changed = False
+        self._stale = False
 
     # -- finding things
 
@@ -62,7 +64,7 @@ class Dispatcher:
 
     def start_now(self, claim: Claim) -> bool:
         """Start the newcomer *claim* if it need not wait for anything or anybody."""
-        if claim.uses and self._blocking(claim) is not None:
+        if claim.uses and blocking(claim, self.resources) is not None:
             return False
         owner = self.owners.get(claim.owner)
         line = None if owner is None else owner.lines.get((claim.parent, claim.needs))
@@ -88,7 +90,7 @@ class Dispatcher:
             limit = by_name.get(name) or self.limits.find(name)
             if claim.parent is not None and (lender := lender_for(claim, limit, line)) is not None:
                 loans = {**loans, name: lender}
-            elif len(limit.owners) >= limit.size or (limit.reserver is not None and limit.spare(line) < 1):
+            elif len(limit.owners) >= limit.size or (limit.reservers and limit.spare(line) < 1):
                 return limit
         return loans
 
@@ -119,7 +121,7 @@ class Dispatcher:
             owner.turn = self._turn
         if len(owner.lines) > 1 or claim.place is None:
             passed = [line for line in owner.lines.values() if line is not claim.place]
-            self._reserved(self._reservations.count_overtaking(claim, loans, passed))
+            self._reserved(self.reservations.count_overtaking(claim, loans, passed))
 
     # -- waiting
 
@@ -135,23 +137,11 @@ class Dispatcher:
         self._place(claim)
 
     def _place(self, claim: Claim) -> None:
-        blocking = self._blocking(claim) if claim.uses else None
-        if blocking is None:
+        found = blocking(claim, self.resources) if claim.uses else None
+        if found is None:
             self._line_up(claim)
         else:
-            self._park_claim(claim, blocking)
-
-    def _blocking(self, claim: Claim) -> Resource | None:
-        """A resource that *claim* must wait for."""
-        for name, write in claim.uses:
-            resource = self.resources.get(name)
-            if resource is None:
-                continue
-            if next(resource.holders_in_the_way(claim, write=write), None) is not None:
-                return resource
-            if not claim.urgent and next(resource.waiters_in_the_way(claim, write=write), None) is not None:
-                return resource
-        return None
+            self._park_claim(claim, found)
 
     def _line_up(self, claim: Claim) -> None:
         owner = self.owners.get(claim.owner)
@@ -225,9 +215,11 @@ class Dispatcher:
 
     # -- giving back
 
-    def free(self, limit: Limit) -> None:
+    def free(self, limit: Limit, *, grown: bool = False) -> None:
         """Note that a slot of *limit* came free, or that it may be had by others than before."""
         self._agenda.free(limit)
+        if limit.reservers and (grown or limit.spare(None) < 1):
+            self._stale = True
         for line in self._urgent:
             if line.parked_at is limit:
                 self._agenda.wake(line)
@@ -274,8 +266,7 @@ class Dispatcher:
         """Let those go on that waited for *resource* only, and forget it when nobody is left."""
         for group in tuple(resource.parked):
             while (queue := resource.parked.get(group)) is not None and (claim := queue.first()) is not None:
-                blocking = self._blocking(claim)
-                if blocking is resource:
+                if blocking(claim, self.resources) is resource:
                     break
                 self._unpark(claim, resource)
                 self._place(claim)
@@ -286,9 +277,9 @@ class Dispatcher:
         """Send those back to wait for a read or write who were ready for theirs, and are not any more."""
         for claim in tuple(resource.waiting):
             line = claim.place
-            if isinstance(line, Line) and (blocking := self._blocking(claim)) is not None:
+            if isinstance(line, Line) and (found := blocking(claim, self.resources)) is not None:
                 self._leave_line(claim, line)
-                self._park_claim(claim, blocking)
+                self._park_claim(claim, found)
                 self._changed = True
 
     # -- turns
@@ -297,6 +288,9 @@ class Dispatcher:
         """Start whoever can start now, in turn, and answer who did."""
         started: list[Claim] = []
         while True:
+            if self._stale:
+                self._stale = False
+                self._reserved(self.reservations.renew())
             while (line := self._agenda.next()) is not None:
                 self._try(line, started)
             self._agenda.close(self.limits)
@@ -320,9 +314,11 @@ class Dispatcher:
             if line.parked_at is not None and line.parked_at is not loans:
                 line.missed += 1
             loans.park(line, self._lines)
-            self._reserved(self._reservations.watch(line))
+            self._reserved(self.reservations.watch(line))
             return
         line.parked_at = None
+        if line in self.reservations.starving:
+            self._reserved(self.reservations.count_out_of_turn(line, loans))
         self._take(head, loans)
         self.waiting -= 1
         started.append(head)
@@ -348,12 +344,10 @@ class Dispatcher:
             self._changed = True
         self._unreserve(line)
         if line.overtakers:
-            self._reserved(self._reservations.watch(line))
+            self._reserved(self.reservations.watch(line))
 
     def _unreserve(self, line: Line) -> None:
-        if line not in self._reservations.starving:
-            return
-        freed, reserved = self._reservations.drop(line)
+        freed, reserved = self.reservations.drop(line)
         for limit in freed:
             self.free(limit)
             self._wake_parked(limit, self.nested)
@@ -372,7 +366,7 @@ class Dispatcher:
         """
         while True:
             nodes = [node_of(claim) for claim in goals]
-            graph = WaitGraph(self.limits.by_name, self.resources, nodes, soft=True)
+            graph = WaitGraph(self.limits.by_name, self.resources, nodes, starving=self.reservations.starving)
             if graph.live.issuperset(nodes):
                 return
             overtakers = graph.overtakers()

@@ -13,14 +13,13 @@ NO_LOANS: Final[dict[str, Claim]] = {}
 def lender_for(claim: Claim, limit: Limit, line: Line | None) -> Claim | None:
     """The nearest ancestor of *claim*, waiting in *line* if in any, that may lend it a slot of *limit* now.
 
-    What the line that has reserved *limit* could borrow is kept for it.
+    What those that have reserved *limit* before it could borrow is kept for them.
     """
-    reserver = limit.reserver
-    free = reserver is None or reserver is line or (line is not None and line.urgent)
+    reservers = limit.reserved_before(line) if limit.reservers else ()
     for above in claim.ancestors():
         if above.standing is not HELD or limit.name not in above.needs or borrower_of(above, limit.name) is not None:
             continue
-        if free or (reserver is not None and not reserver.head.is_below(above)):
+        if not any(reserver.head.is_below(above) for reserver in reservers):
             return above
     return None
 

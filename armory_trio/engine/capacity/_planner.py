@@ -103,7 +103,7 @@ class Planner:
             raise ValueError(f"limit {name!r} is in use: it may grow beyond {limit.size} slots, not shrink to {size}")
         limit.size = size
         limit.lasting = True
-        self._dispatcher.free(limit)
+        self._dispatcher.free(limit, grown=True)
         return self._dispatcher.settle()
 
     def set_family(self, prefix: str, size: int) -> None:
@@ -132,8 +132,8 @@ class Planner:
         return () if limit is None else tuple(claim.name for claim in limit.owners)
 
     def reserved(self) -> Mapping[str, str]:
-        """For each limit whose next slot is kept for a claim that was overtaken too often: the label of that claim."""
-        return {name: limit.reserver.head.name for name, limit in self._limits.items() if limit.reserver is not None}
+        """For each limit with slots kept for claims that were overtaken too often: the label of who has the first."""
+        return {name: next(iter(limit.reservers)).head.name for name, limit in self._limits.items() if limit.reservers}
 
     # -- the life of a claim
 
@@ -194,7 +194,7 @@ class Planner:
             return False
         for name in needs:
             limit = limits.get(name) or dispatcher.limits.find(name)
-            if len(limit.owners) >= limit.size or limit.reserver is not None:
+            if len(limit.owners) >= limit.size or limit.reservers:
                 return False
         for name in needs:
             limits[name].owners[claim] = None
@@ -211,7 +211,7 @@ class Planner:
         if surely_goes(claim, limits, resources):
             return None
         node = node_of(claim)
-        graph = WaitGraph(limits, resources, (node,), soft=False)
+        graph = WaitGraph(limits, resources, (node,), starving=None)
         if node not in graph.live:
             return graph.cycle(node)
         dispatcher.unstick([claim])
@@ -238,7 +238,7 @@ class Planner:
             for name in claim.needs:
                 limit = limits[name]
                 del limit.owners[claim]
-                if limit.parked or limit.reserver is not None:
+                if limit.parked or limit.reservers:
                     dispatcher.free(limit)
                     quiet = False
                 elif not (limit.lasting or limit.owners):
@@ -317,7 +317,8 @@ class Planner:
         """``capacity:<limit>`` or ``resource:<name>``; None when it doesn't wait."""
         place = claim.place
         if isinstance(place, Line):
-            return None if place.parked_at is None else f"capacity:{place.parked_at.name}"
+            limit = self._dispatcher.reservations.in_the_way(place) or place.parked_at
+            return None if limit is None else f"capacity:{limit.name}"
         return None if place is None else f"resource:{place.name}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ._claims import Claim, Place, Queue
 
@@ -111,3 +111,16 @@ class Resource(Place):
     def is_idle(self) -> bool:
         """Whether nobody holds it or waits for it."""
         return not (self.readers or self.writers or self.waiting)
+
+
+def blocking(claim: Claim, resources: Mapping[str, Resource]) -> Resource | None:
+    """One of *resources* that *claim* must wait for."""
+    for name, write in claim.uses:
+        resource = resources.get(name)
+        if resource is None:
+            continue
+        if next(resource.holders_in_the_way(claim, write=write), None) is not None:
+            return resource
+        if not claim.urgent and next(resource.waiters_in_the_way(claim, write=write), None) is not None:
+            return resource
+    return None

@@ -103,15 +103,22 @@ class WaitGraph:
         limits: Every limit by name.
         resources: Every resource in use by name.
         goals: The nodes that one wants to know about.
-        soft: Whether order of admission and reservations count as waits.
+        starving: The lines that have lost patience, numbered in that order; None if neither reservations nor the order
+            of admission count as waits.
     """
 
     def __init__(
-        self, limits: Mapping[str, Limit], resources: Mapping[str, Resource], goals: Iterable[Node], *, soft: bool
+        self,
+        limits: Mapping[str, Limit],
+        resources: Mapping[str, Resource],
+        goals: Iterable[Node],
+        *,
+        starving: Mapping[Line, int] | None,
     ) -> None:
         self._limits = limits
         self._resources = resources
-        self._soft = soft
+        self._soft = starving is not None
+        self._starving: Mapping[Line, int] = starving or {}
         self._requirements: dict[Node, list[Requirement]] = {}
         self._dependents: dict[Node, list[Requirement]] = {}
         self._orders: dict[str, tuple[list[Claim], dict[Claim, int]]] = {}
@@ -211,13 +218,17 @@ class WaitGraph:
             if free < 1 and not _comes_back(tokens) and not any(map(Claim.is_running_leaf, limit.owners)):
                 borrowers = [borrower for _, borrower in tokens if borrower is not None]
                 yield Requirement(node, "capacity", [*owners, *borrowers], name=name)
-            reserver = limit.reserver
-            if self._soft and not urgent and reserver is not None and reserver is not line:
-                open_tokens = [token for token in tokens if not reserver.head.is_below(token[0])]
+            if self._soft and not urgent and (reservers := self._reserved_before(limit, line)):
+                open_tokens = [token for token in tokens if not any(each.head.is_below(token[0]) for each in reservers)]
                 if not _comes_back(open_tokens):
                     again = [borrower for _, borrower in open_tokens if borrower is not None]
-                    nodes = [*owners, *again, *again, reserver, reserver]
-                    yield Requirement(node, "capacity", nodes, name=name, missing=2 - free, soft=True)
+                    yield _after(reservers, Requirement(node, "capacity", owners, name=name, soft=True), again, free)
+
+    def _reserved_before(self, limit: Limit, line: Line | None) -> list[Line]:
+        # A starving line without loans waits for nobody who lost patience later: if he has reserved, it will before him.
+        if line is None or line.parent is not None or line not in self._starving:
+            return limit.reserved_before(line)
+        return [each for each in limit.reservers if self._starving[each] < self._starving[line]]
 
     # -- what to do about a node that is not live
 
@@ -293,6 +304,20 @@ def _comes_back(tokens: list[tuple[Claim, Claim | None]]) -> bool:
     return any(borrower is None or borrower.is_running_leaf() for _, borrower in tokens)
 
 
+def _after(reservers: list[Line], found: Requirement, again: list[Claim], free: int) -> Requirement:
+    """Make *found*, with the owners of all slots, stand for a slot beyond those kept for *reservers*, or for them gone.
+
+    Owners and reservers that end give one slot each, of which one more is needed than there are *reservers*, less those
+    that are *free*. Once all reservers are gone, nothing is kept, even if they have used loans only; with no slot free
+    that is one fewer, so a reserver weighs a little more then: (n + 1) of owners n and of n reservers n + 1 suffice.
+    """
+    count = len(reservers)
+    mine, theirs = (1, 1) if free else (count, count + 1)
+    found.missing = 1 + count - free if free else count * (count + 1)
+    found.nodes = [*found.nodes * mine, *again * max(found.missing, 0), *reservers * theirs]
+    return found
+
+
 def surely_goes(claim: Claim, limits: Mapping[str, Limit], resources: Mapping[str, Resource]) -> bool:
     """Whether one can tell without the graph that waiting *claim* will go. False says nothing.
 
@@ -307,7 +332,7 @@ def surely_goes(claim: Claim, limits: Mapping[str, Limit], resources: Mapping[st
 def _slot_comes(claim: Claim, limit: Limit | None) -> bool:
     if limit is None:
         return True
-    if limit.reserver is not None:
+    if limit.reservers:
         return False
     if len(limit.owners) < limit.size or any(map(Claim.is_running_leaf, limit.owners)):
         return True
@@ -323,7 +348,7 @@ def _is_waited_for(
         return False
     for name in held.needs:
         limit = limits[name]
-        if limit.reserver is not None:
+        if limit.reservers:
             return True
         if len(limit.owners) >= limit.size and not any(map(Claim.is_running_leaf, limit.owners)):
             return True
