@@ -21,7 +21,8 @@ class EventReader(Generic[E_co]):
     """Typed events of one supervisor, in order. Made by ``supervisor.events``.
 
     Holds at most ``buffer`` events. A reader that falls further behind loses the oldest and is told how many by a
-    `Lagged` in their place. A step is a checkpoint when there is nothing to read yet, and at least every 64 steps.
+    `Lagged` in their place. A step is a checkpoint when there is nothing to read yet, and at least every 64 steps. The
+    iteration ends when the supervisor is closed and everything was read.
     """
 
     def __init__(self, kinds: tuple[type[E_co], ...], *, include_payloads: bool, buffer: int) -> None:
@@ -31,6 +32,7 @@ class EventReader(Generic[E_co]):
         self._buffer = buffer
         self._missed = 0
         self._stride = 0
+        self._closed = False
         self.include_payloads = include_payloads
 
     def __aiter__(self) -> EventReader[E_co]:
@@ -42,14 +44,16 @@ class EventReader(Generic[E_co]):
         if self._stride >= _STRIDE:
             self._stride = 0
             await trio.lowlevel.checkpoint()
-        while not self._queue:
+        while not self._queue and not self._closed:
             self._stride = 0
             await self._signal.wait()
         return self.next_nowait()
 
     def next_nowait(self) -> E_co | Lagged:
-        """The next event, at once. Raises `trio.WouldBlock` if there is none yet."""
+        """The next event, at once. Raises `trio.WouldBlock` if there is none yet, StopAsyncIteration at the end."""
         if not self._queue:
+            if self._closed:
+                raise StopAsyncIteration
             raise trio.WouldBlock
         if self._missed:
             first = self._queue[0]
@@ -70,15 +74,21 @@ class EventReader(Generic[E_co]):
         self._queue.append(event)
         self._signal.set()
 
+    def close(self) -> None:
+        """Nothing more will come."""
+        self._closed = True
+        self._signal.set()
+
 
 class EventFeed:
     """Numbers the events of one supervisor and hands them to whoever reads them."""
 
-    __slots__ = ("payloads", "readers", "sequence")
+    __slots__ = ("_closed", "payloads", "readers", "sequence")
 
     def __init__(self) -> None:
         self.readers: list[EventReader[Happening]] = []
         self.sequence = 0
+        self._closed = False
         self.payloads = False
         """Whether any reader asks for payloads."""
 
@@ -101,12 +111,20 @@ class EventFeed:
     def add(self, reader: EventReader[Happening]) -> None:
         """Let *reader* have what happens from here on."""
         self.readers.append(reader)
+        if self._closed:
+            reader.close()
         self.payloads = self.payloads or reader.include_payloads
 
     def remove(self, reader: EventReader[Happening]) -> None:
         """Let *reader* go."""
         self.readers = [other for other in self.readers if other is not reader]
         self.payloads = any(other.include_payloads for other in self.readers)
+
+    def close(self) -> None:
+        """The supervisor is closed: let the readers go once they have read what there is."""
+        self._closed = True
+        for reader in self.readers:
+            reader.close()
 
 
 class Subscription(Generic[E_co]):

@@ -109,6 +109,16 @@ def check_seconds(subject: str, name: str, seconds: float) -> float:
     return seconds
 
 
+def check_buffer(size: object) -> None:
+    """Refuse a buffer that can hold nothing.
+
+    Raises:
+        ValueError: It can't.
+    """
+    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        raise ValueError(f"buffer={size!r}: give a whole number, at least 1")
+
+
 def _check_whole(subject: str, name: str, size: object, *, least: int, unbounded: bool = False) -> None:
     """Refuse what is no whole number from *least* on; None passes if the field may be *unbounded*."""
     if size is None and unbounded:

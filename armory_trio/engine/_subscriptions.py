@@ -111,12 +111,13 @@ class Publications:
         "_readers",
         "_stale",
         "active",
+        "closed",
         "place",
         "waiting",
     )
 
     def __init__(self) -> None:
-        self.active = False
+        self.active = self.closed = False
         self.place = 0
         self.waiting: list[Updates] = []
         self._base = 0
@@ -185,6 +186,13 @@ class Publications:
             self._entries.clear()
             self._forgotten.clear()
 
+    def close(self) -> None:
+        """The supervisor is closed: let the readers go once they have read what there is."""
+        self.closed = True
+        for reader in self.waiting:
+            reader.wake()
+        self.waiting.clear()
+
     def forgotten_since(self, index: int, place: int) -> tuple[int, list[Forgotten]]:
         """How many are forgotten, and those from *index* on, if any of them was published after *place*."""
         return len(self._forgotten), [] if self._furthest <= place else self._forgotten[index:]
@@ -207,7 +215,7 @@ class Updates:
     It begins with every selected execution that is live, then follows what changes. Each step yields the newest
     snapshot of the next changed execution; revisions of one execution grow strictly, and the last one of each comes,
     unless the record was forgotten meanwhile. A step is a checkpoint when there is nothing to show yet, and at least
-    every 64 steps.
+    every 64 steps. The iteration ends when the supervisor is closed and everything was read.
 
     Args:
         missed: How many revisions were overtaken before this watcher came to them. Of an execution that was there
@@ -240,6 +248,8 @@ class Updates:
         while shot is None:
             if self._behind:
                 await trio.lowlevel.checkpoint()
+            elif self._log.closed:
+                raise StopAsyncIteration
             else:
                 await self._woken()
                 # Those who work go first: what they publish in this turn is then read once, in its last form.
@@ -261,11 +271,14 @@ class Updates:
 
         Raises:
             trio.WouldBlock: There is none yet.
+            StopAsyncIteration: There will be none any more.
         """
         shot = next(self._steps)
         if shot is None and self._behind:
             shot = next(self._steps)
         if shot is None:
+            if self._log.closed:
+                raise StopAsyncIteration
             raise trio.WouldBlock
         return shot
 

@@ -24,7 +24,7 @@ from ._execution import CURRENT, Core
 from ._feed import EventReader, Subscription
 from ._handle import CALLER_CANCELLED, Execution, OpenStream, Stream
 from ._lifecycle import AbortSource
-from ._options import DIRECTLY, CallOptions, check_seconds, freeze_options
+from ._options import DIRECTLY, CallOptions, check_buffer, check_seconds, freeze_options
 from ._shutdown import (
     Mode,
     Report,
@@ -116,8 +116,7 @@ class Supervisor(Approvals):
             raise ValueError(
                 "events(ChunkEmitted) would never yield: a chunk is all payload; give include_payloads=True"
             )
-        if buffer < 1:
-            raise ValueError(f"buffer={buffer!r}: give at least 1")
+        check_buffer(buffer)
         reader = EventReader[H](kinds, include_payloads=include_payloads, buffer=buffer)
         return Subscription(self._core.feed, reader)
 
@@ -394,4 +393,6 @@ class Supervisor(Approvals):
         with trio.CancelScope(shield=True):
             await wait_for_bodies(self._core)
         self._report_now()
+        for feed in (self._core.log, self._core.feed):
+            feed.close()
         ending.set()

@@ -767,7 +767,7 @@ async def test_a_reader_that_falls_behind_is_told_where_and_how_many_it_lost() -
 @requirement("watching.lagged")
 async def test_a_buffer_for_nothing_is_refused() -> None:
     async with open_supervisor(Toolbox([add])) as supervisor:
-        with pytest.raises(ValueError, match="buffer=0: give at least 1"):
+        with pytest.raises(ValueError, match="buffer=0: give a whole number, at least 1"):
             supervisor.events(buffer=0)
 
 
@@ -1120,3 +1120,36 @@ async def test_wrong_kinds_of_events_are_refused_before_anybody_is_disturbed() -
 
     assert result.value == 3
     assert isinstance(told, ExecutionSettled)
+
+
+@requirement("watching.ends")
+@pytest.mark.parametrize("late", [False, True], ids=["while it is open", "once it is closed"])
+async def test_who_watches_or_reads_comes_to_an_end_with_the_supervisor(
+    late: bool, autojump_clock: trio.abc.Clock
+) -> None:
+    seen: list[tuple[str, str]] = []
+    told: list[str] = []
+
+    async def watch(supervisor: Supervisor) -> None:
+        async with supervisor.executions.subscribe() as updates:
+            async for snapshot in updates:
+                seen.append((snapshot.tool_name, snapshot.state))
+
+    async def read(supervisor: Supervisor) -> None:
+        async with supervisor.events(ExecutionSettled, AdmissionWasClosed) as events:
+            async for event in events:
+                told.append(type(event).__name__)
+
+    async with trio.open_nursery() as nursery:
+        async with open_supervisor(Toolbox([sleep])) as supervisor:
+            if not late:
+                nursery.start_soon(watch, supervisor)
+                nursery.start_soon(read, supervisor)
+                await trio.testing.wait_all_tasks_blocked()
+            supervisor.start(ToolCall("sleep", {"seconds": 5}))
+        if late:
+            nursery.start_soon(watch, supervisor)
+            nursery.start_soon(read, supervisor)
+
+    assert seen[-1:] == ([] if late else [("sleep", "terminal")])
+    assert told == ([] if late else ["AdmissionWasClosed", "ExecutionSettled"])

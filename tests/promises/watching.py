@@ -27,6 +27,10 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 6", "`inspect` and `locate` show the newest snapshots, of the executions that were asked for, in order."
     ),
     "watching.inspect-privileged": Requirement("design 6", "Only the privileged looks show arguments."),
+    "watching.ends": Requirement(
+        "design 6",
+        "Subscriptions and readers of events come to their end, having read everything, once the supervisor is closed.",
+    ),
     "watching.authority-kept": Requirement(
         "design 12, armorer-core 6H.78, armorer-core 6H.79",
         "A privileged look shows on whose behalf a call ran and under which revisions, also after its end for as long "
