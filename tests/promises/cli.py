@@ -150,7 +150,8 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     ),
     "cli.approve.timeout": Requirement("design 12", "A question that nobody answers in time is a no."),
     "cli.approve.stop": Requirement(
-        "design 8", "A signal, a deadline or a terminal that is gone withdraws the question; other calls go on meanwhile."
+        "design 8",
+        "A signal, a deadline or a terminal that is gone withdraws the question; other calls go on meanwhile.",
     ),
     "cli.approve.nobody": Requirement(
         "design 12",
