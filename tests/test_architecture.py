@@ -129,6 +129,7 @@ ORDER: Final = {
         "_attempts",
         "_rules",
         "_store",
+        "_memory",
         "_keys",
         "_receipts",
         "_recovery",
@@ -214,6 +215,7 @@ PURE: Final = (
     "definitions",
     "authority",
     "toolbox",
+    "ledger",
     "engine/_lifecycle",
     "engine/_projection",
     "engine/capacity",
@@ -225,7 +227,7 @@ IMPURE: Final = ("trio", "time", "socket", "subprocess", "threading", "asyncio",
 LOCKS: Final = ("toolbox/_live",)
 """Pure modules that may use `threading`, for a lock around what several threads may set."""
 
-CLOCKS: Final = ("authority/_approval_store", "authority/_grant_store")
+CLOCKS: Final = ("authority/_approval_store", "authority/_grant_store", "ledger/_memory")
 """Pure modules that may use `time`: a store's clock is wall time when it is given no other."""
 
 PURE_BUT: Final = {"threading": LOCKS, "time": CLOCKS}
@@ -252,7 +254,7 @@ LEAVES: Final = {
     "rapidfuzz": ("toolbox/search",),
     "re2": ("kits/coding",),
     "rich": ("cli",),
-    "sqlalchemy": ("storage/sql",),
+    "sqlalchemy": ("storage",),
 }
 """Every other foreign package, and the only places that may import it: a room, a folder or a module."""
 

@@ -33,6 +33,7 @@ from ._keys import composite_key as composite_key
 from ._keys import field_key as field_key
 from ._keys import full_input_key as full_input_key
 from ._keys import namespaced_key as namespaced_key
+from ._memory import MemoryLedger as MemoryLedger
 from ._receipts import RECEIPT_VERSION as RECEIPT_VERSION
 from ._receipts import LegacyReceipt as LegacyReceipt
 from ._receipts import Receipt as Receipt

@@ -10,9 +10,6 @@ import trio
 
 from ..authority.grants import Grant, GrantState, GrantStore
 from ..errors import AuthorityCode, GrantError
-from ._store_clock import StoreClock
-
-Clock = StoreClock
 
 LIFE: Final = 3600.0
 """Seconds that a grant counts."""

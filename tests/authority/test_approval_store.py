@@ -24,7 +24,7 @@ from armory_trio.authority.approvals import (
     transition,
 )
 from armory_trio.definitions import ApprovalBinding, ApprovalScope
-from armory_trio.testing import ApprovalClock, ApprovalStoreCase, approval_store_cases
+from armory_trio.testing import ApprovalStoreCase, StoreClock, approval_store_cases
 from tests.requirements import requirement
 
 T = TypeVar("T")
@@ -318,7 +318,7 @@ def test_a_refusal_says_what_the_approval_is_doing() -> None:
 
 @requirement("approvals.store.memory")
 async def test_what_has_expired_is_forgotten_in_whatever_state() -> None:
-    clock = ApprovalClock(START)
+    clock = StoreClock(START)
     store = MemoryApprovals(clock)
     bindings = [approval(f"n{index}", lifetime=10 + index % 2) for index in range(40)]
     for index, binding in enumerate(bindings):
@@ -341,7 +341,7 @@ async def test_what_has_expired_is_forgotten_in_whatever_state() -> None:
 
 @requirement("approvals.store.memory")
 async def test_a_stream_of_approvals_takes_no_more_room_than_those_of_one_lifetime() -> None:
-    clock = ApprovalClock(START)
+    clock = StoreClock(START)
     store = MemoryApprovals(clock)
     most = 0
     for index in range(500):
@@ -364,7 +364,7 @@ async def test_the_time_is_wall_time_unless_the_host_says_otherwise() -> None:
 
 @requirement("approvals.store.clock")
 def test_a_clock_that_goes_back_goes_on_from_the_latest_time() -> None:
-    clock = ApprovalClock(START)
+    clock = StoreClock(START)
     store = MemoryApprovals(clock)
     seen: list[float] = []
     for seconds in (0, 100, 40, 40, 50, -1000, -990, -500):
@@ -376,7 +376,7 @@ def test_a_clock_that_goes_back_goes_on_from_the_latest_time() -> None:
 
 @requirement("approvals.store.clock")
 async def test_a_clock_that_went_back_makes_nothing_live_longer() -> None:
-    clock = ApprovalClock(START)
+    clock = StoreClock(START)
     store = MemoryApprovals(clock)
     binding = approval(lifetime=10)
     await store.issue(binding)
@@ -390,7 +390,7 @@ async def test_a_clock_that_went_back_makes_nothing_live_longer() -> None:
 
 @requirement("approvals.store.clock")
 async def test_a_clock_that_jumped_ahead_and_came_back_brings_nothing_back() -> None:
-    clock = ApprovalClock(START)
+    clock = StoreClock(START)
     store = MemoryApprovals(clock)
     old = approval("old")
     await store.issue(old)
@@ -408,7 +408,7 @@ async def test_a_clock_that_jumped_ahead_and_came_back_brings_nothing_back() -> 
 @requirement("approvals.store.broken-clock")
 @pytest.mark.parametrize("reading", [math.nan, math.inf, -math.inf])
 async def test_while_the_clock_says_no_time_approvals_can_only_be_revoked(reading: float) -> None:
-    clock = ApprovalClock(START)
+    clock = StoreClock(START)
     store = MemoryApprovals(clock)
     free, reserved, used = approval("free"), approval("reserved"), approval("used")
     for binding in (free, reserved, used):
@@ -434,7 +434,7 @@ async def test_while_the_clock_says_no_time_approvals_can_only_be_revoked(readin
 
 @requirement("approvals.store.checkpoints")
 async def test_an_operation_is_done_though_its_task_is_cancelled() -> None:
-    store = MemoryApprovals(ApprovalClock(START))
+    store = MemoryApprovals(StoreClock(START))
     with trio.CancelScope() as scope:
         scope.cancel()
         await store.issue(approval())
@@ -464,7 +464,7 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.clock = ApprovalClock(START)
+        self.clock = StoreClock(START)
         self.store = MemoryApprovals(self.clock)
         self.time = self.store.now()
         self.all: list[Approved] = []

@@ -14,22 +14,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from armory_trio import GrantError
 from armory_trio.authority.grants import Grant, GrantState, GrantStore, MemoryGrants, Reservation
-from armory_trio.testing import GrantStoreCase, grant_store_cases
+from armory_trio.testing import GrantStoreCase, StoreClock, grant_store_cases
 from tests.requirements import requirement
 
 T = TypeVar("T")
 
 CASES: Final = grant_store_cases()
-
-
-class Clock:
-    """Wall time that goes where it is told to, back too."""
-
-    def __init__(self, time: float = 0.0) -> None:
-        self.time = time
-
-    def __call__(self) -> float:
-        return self.time
 
 
 def grant(
@@ -298,12 +288,12 @@ def test_every_case_is_failed_by_some_store() -> None:
 
 @requirement("grants.forgotten")
 def test_a_grant_expires_at_its_instant() -> None:
-    store = MemoryGrants(clock := Clock())
+    store = MemoryGrants(clock := StoreClock(0.0))
     at_once(store.issue(grant(uses=2)))
-    clock.time = 9.999
+    clock.seconds = 9.999
     assert at_once(store.spend("grant:1")) == 1
 
-    clock.time = 10.0
+    clock.seconds = 10.0
     with pytest.raises(GrantError, match="expired: the grant 'grant:1' has expired"):
         at_once(store.spend("grant:1"))
     assert (at_once(store.get("grant:1")), at_once(store.list())) == (None, ())
@@ -311,12 +301,12 @@ def test_a_grant_expires_at_its_instant() -> None:
 
 @requirement("grants.forgotten")
 def test_a_clock_that_goes_back_revives_nothing() -> None:
-    store = MemoryGrants(clock := Clock())
+    store = MemoryGrants(clock := StoreClock(0.0))
     at_once(store.issue(grant()))
-    clock.time = 10.0
+    clock.seconds = 10.0
     assert at_once(store.get("grant:1")) is None
 
-    clock.time = 5.0
+    clock.seconds = 5.0
     assert store.now() == 10.0
     with pytest.raises(GrantError, match="expired"):
         at_once(store.spend("grant:1"))
@@ -327,11 +317,11 @@ def test_a_clock_that_goes_back_revives_nothing() -> None:
 
 @requirement("grants.forgotten")
 def test_what_has_expired_takes_no_room() -> None:
-    store = MemoryGrants(clock := Clock())
+    store = MemoryGrants(clock := StoreClock(0.0))
     for one in range(100):
         at_once(store.issue(grant(f"grant:{one}", principal=f"principal:{one}", until=one + 1.0, uses=2)))
         at_once(store.reserve(f"grant:{one}"))
-        clock.time = one + 1.0
+        clock.seconds = one + 1.0
 
     assert (len(store), bool(store), bool(MemoryGrants())) == (1, True, True)
     assert len(store._principals) == 1  # pyright: ignore[reportPrivateUsage]  # it shows nowhere else
@@ -342,10 +332,10 @@ def test_what_has_expired_takes_no_room() -> None:
 
 @requirement("grants.forgotten", "grants.stores")
 def test_a_reservation_from_before_fits_no_later_grant_of_the_same_id() -> None:
-    store = MemoryGrants(clock := Clock())
+    store = MemoryGrants(clock := StoreClock(0.0))
     at_once(store.issue(grant()))
     old = at_once(store.reserve("grant:1"))
-    clock.time = 10.0
+    clock.seconds = 10.0
     at_once(store.issue(grant(now=10.0, until=20.0)))
     at_once(store.reserve("grant:1"))
     at_once(store.release(old))
@@ -358,14 +348,14 @@ def test_a_reservation_from_before_fits_no_later_grant_of_the_same_id() -> None:
 
 @requirement("grants.forgotten")
 def test_a_clock_that_goes_back_lets_no_grant_live_longer() -> None:
-    store = MemoryGrants(clock := Clock(100.0))
+    store = MemoryGrants(clock := StoreClock(100.0))
     at_once(store.issue(grant(now=100.0, until=110.0, uses=9)))
-    clock.time = 50.0
+    clock.seconds = 50.0
     at_once(store.spend("grant:1"))
 
-    clock.time = 59.9
+    clock.seconds = 59.9
     at_once(store.spend("grant:1"))
-    clock.time = 60.0
+    clock.seconds = 60.0
     with pytest.raises(GrantError, match="expired"):
         at_once(store.spend("grant:1"))
 
@@ -373,22 +363,22 @@ def test_a_clock_that_goes_back_lets_no_grant_live_longer() -> None:
 @requirement("grants.forgotten")
 @pytest.mark.parametrize("broken", [float("nan"), float("inf"), -1.0])
 def test_while_the_clock_says_no_time_no_grant_counts(broken: float) -> None:
-    store = MemoryGrants(clock := Clock())
+    store = MemoryGrants(clock := StoreClock(0.0))
     at_once(store.issue(grant(uses=2)))
     reservation = at_once(store.reserve("grant:1"))
-    clock.time = broken
+    clock.seconds = broken
 
     for use in (store.spend("grant:1"), store.commit(reservation), store.issue(grant("grant:2"))):
         with pytest.raises(GrantError, match=r"expired: .* counts for nothing while the clock says no time"):
             at_once(use)
     assert (at_once(store.get("grant:1")), at_once(store.list())) == (None, ())
-    clock.time = 5.0
+    clock.seconds = 5.0
     assert at_once(store.spend("grant:1")) == 0
 
 
 @requirement("grants.stores")
 def test_a_list_is_of_that_moment() -> None:
-    store = MemoryGrants(Clock())
+    store = MemoryGrants(StoreClock(0.0))
     at_once(store.issue(grant(uses=2)))
     before = at_once(store.list())
     at_once(store.spend("grant:1"))
@@ -417,7 +407,7 @@ class Grants(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.clock = Clock(10_000.0)
+        self.clock = StoreClock(10_000.0)
         self.latest = 10_000.0
         self.store: GrantStore = MemoryGrants(self.clock)
         self.known: dict[str, Known] = {}
@@ -514,7 +504,7 @@ class Grants(RuleBasedStateMachine):
 
     @rule(seconds=st.integers(-20, 20))
     def pass_time(self, seconds: int) -> None:
-        self.clock.time += seconds
+        self.clock.seconds += seconds
         self.latest += max(0, seconds)
 
     @invariant()
