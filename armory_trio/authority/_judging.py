@@ -49,6 +49,8 @@ class Rules(Value):
         approval_policy: When a person is asked, by capability tier; None asks nobody.
         policy: The toolbox's hook.
         tool_policy: The tool's own hook, asked last.
+        composed: Whether the tool only calls others, each of which is judged with what it is called with: then the
+            approval policy may deny the whole, and asks about its steps alone.
 
     Raises:
         DefinitionError: A value has the wrong type.
@@ -58,6 +60,7 @@ class Rules(Value):
     approval_policy: ApprovalPolicy | None = None
     policy: BeforeExecute | None = attrs.field(default=None, converter=_toolbox_hook)
     tool_policy: BeforeExecute | None = attrs.field(default=None, converter=_tool_hook)
+    composed: bool = False
 
     def __attrs_post_init__(self) -> None:
         instance("policy", "gates", self.gates, Gates)
@@ -202,7 +205,7 @@ def standing(rules: Rules, definition: ToolDefinition) -> Refused | tuple[Pause,
     verdict = Allow() if rules.approval_policy is None else rules.approval_policy.judge(definition)
     if isinstance(verdict, Deny):
         return Refused("capability", verdict.reason)
-    if isinstance(verdict, Ask):
+    if isinstance(verdict, Ask) and not rules.composed:
         pauses.append(Pause("capability", verdict))
     if definition.requires_approval:
         pauses.append(Pause("declared", Ask(f"Tool {definition.name!r} requires approval")))

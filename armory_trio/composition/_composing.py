@@ -72,6 +72,7 @@ def tool_of(
         options=united_options(recipe.word, [part.options for part in recipe.parts], recipe.naming),
         invoke=invoke,
         wants_context=True,
+        composed=True,
         check_output=None if promised is None else promised.validate,
         output_contract=promised,
         positional=None if positional is None else tuple(positional),

@@ -44,6 +44,7 @@ class Tool(Generic[P, R_co]):
         load: Has to be awaited before the function can be called; None if it is there.
         output_contract: What it promises to give, if it promises anything; ``check_output`` is its ``validate``.
         middleware: What stands around it, outermost first; None until it enters a toolbox that has some.
+        composed: Whether it only calls other tools, each of which is judged as a call of its own.
     """
 
     definition: ToolDefinition
@@ -57,6 +58,7 @@ class Tool(Generic[P, R_co]):
     load: Callable[[], Awaitable[object]] | None = None
     middleware: tuple[Middleware, ...] | None = None
     output_contract: OutputContract | None = None
+    composed: bool = False
     name: str = attrs.field(init=False)
     id: ToolId = attrs.field(init=False)
     _positional: tuple[str, ...] | None = attrs.field(default=None, alias="positional")

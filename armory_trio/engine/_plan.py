@@ -156,7 +156,13 @@ def rules_of(tool: Tool[..., object], toolbox: Toolbox) -> Rules | None:
         return None
     from ..authority.policy import Rules, standing  # noqa: PLC0415  # only who has rules pays for them
 
-    rules = Rules(gates=toolbox.gates, approval_policy=toolbox.approval_policy, policy=toolbox.policy, tool_policy=own)
+    rules = Rules(
+        gates=toolbox.gates,
+        approval_policy=toolbox.approval_policy,
+        policy=toolbox.policy,
+        tool_policy=own,
+        composed=tool.composed,
+    )
     told = bool(auditors_of(tool, toolbox))
     return None if not rules.hooked and not told and standing(rules, tool.definition) == () else rules
 

@@ -9,6 +9,7 @@ import trio
 
 from armory_trio import (
     ApprovalPolicy,
+    ApprovalRequest,
     ApprovalRequested,
     Ask,
     DefinitionError,
@@ -307,7 +308,26 @@ async def test_what_may_not_run_does_not_run_as_a_part(how: str) -> None:
 
     assert await _ends(Toolbox([made], gates=Gates(allow_dangerous=False))) == {made.name: "GATE_DENIED"}
     asked = await _ends(Toolbox([made], approval_policy=ApprovalPolicy("on-mutation")))
-    assert asked == {made.name: "action_required"}
+    assert asked == {made.name: "success" if how == "when" else "action_required"}  # the other branch changes nothing
+    denied = await _ends(Toolbox([made], approval_policy=ApprovalPolicy("never", tier_modes={"dangerous": "deny"})))
+    assert denied == {made.name: "POLICY_DENIED"}
+
+
+@requirement("authorities.composed")
+@pytest.mark.parametrize("how", [how for how in COMPOSED if how != "when"])
+async def test_the_approval_policy_asks_about_the_step_alone(how: str) -> None:
+    asked: list[str] = []
+
+    def agree(request: ApprovalRequest) -> bool:
+        asked.append(request.tool_name)
+        return True
+
+    made = COMPOSED[how]()
+    toolbox = Toolbox([made], approval_policy=ApprovalPolicy("on-mutation"))
+    async with open_supervisor(toolbox, approval_handler=agree) as supervisor:
+        await supervisor.execute(ToolCall(made.name))
+
+    assert asked == ["destroys"]
 
 
 @requirement("authorities.fail-closed")
