@@ -148,6 +148,7 @@ from .errors import LoadFailed as LoadFailed
 from .errors import Overloaded as Overloaded
 from .errors import RepeatRefused as RepeatRefused
 from .errors import ShutdownFromInside as ShutdownFromInside
+from .errors import StoreUnavailable as StoreUnavailable
 from .errors import TransitionError as TransitionError
 from .toolbox import LiveToolbox as LiveToolbox
 from .toolbox import Resolution as Resolution

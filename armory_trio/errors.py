@@ -26,6 +26,7 @@ __all__ = (
     "Overloaded",
     "RepeatRefused",
     "ShutdownFromInside",
+    "StoreUnavailable",
     "TransitionError",
 )
 
@@ -156,6 +157,22 @@ class EmbeddingError(ArmoryError):
 
 class RepeatRefused(ArmoryError):
     """A middleware asked for another attempt of a tool that may have changed something, or was asked to stop."""
+
+
+class StoreUnavailable(ArmoryError):
+    """A store of approvals, grants or attempts can't be reached, read or written.
+
+    Args:
+        where: The store: a path, or a server and its database. Never a user or a password.
+        reason: What is wrong, and what would be right.
+        maybe_done: Whether what was asked for may have been done all the same: the answer was lost, not the question.
+    """
+
+    def __init__(self, where: str, reason: str, *, maybe_done: bool = False) -> None:
+        super().__init__(f"{where}: {reason}")
+        self.where = where
+        self.reason = reason
+        self.maybe_done = maybe_done
 
 
 class TransitionError(ArmoryError):

@@ -249,7 +249,7 @@ LEAVES: Final = {
     "numpy": ("toolbox/search",),
     "openai": ("providers/openai",),
     "opentelemetry": ("observability",),
-    "psycopg": ("storage/sql",),
+    "psycopg": ("storage",),
     "pydantic": ("definitions",),
     "rapidfuzz": ("toolbox/search",),
     "re2": ("kits/coding",),

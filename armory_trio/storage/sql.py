@@ -1,0 +1,102 @@
+"""Durable stores: approvals, grants and attempts in a SQLite file, or in PostgreSQL for hosts that share them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import get_args
+
+import attrs
+
+from ..definitions._checks import flag, one_of, seconds
+from ..engine._concurrency import open_private_nursery
+from ..errors import StoreUnavailable
+from ._approvals import SqlApprovals
+from ._clock import SqlClock
+from ._database import Database, Synchronous, place_of
+from ._grants import SqlGrants
+from ._ledger import SqlLedger
+from ._rows import Operation, View
+from ._writer import MOST, Lane, Lanes
+
+__all__ = ("SqlApprovals", "SqlGrants", "SqlLedger", "SqlStore", "open_store")
+
+
+@attrs.frozen(eq=False)
+class SqlStore:
+    """A store that is open.
+
+    Args:
+        where: What it is called in errors: a path, or a server and its database, without user and password.
+        approvals: What ``open_supervisor(approvals=)`` takes.
+        grants: What ``open_supervisor(grants=)`` takes.
+        ledger: What ``open_supervisor(ledger=)`` takes.
+    """
+
+    where: str
+    approvals: SqlApprovals
+    grants: SqlGrants
+    ledger: SqlLedger
+
+    def now(self) -> float:
+        """The time of the store, in seconds since 1970: one clock for all three."""
+        return self.ledger.now()
+
+
+@asynccontextmanager
+async def open_store(
+    where: str | os.PathLike[str],
+    *,
+    group_commit: bool = True,
+    synchronous: Synchronous = "full",
+    timeout: float = 10.0,  # noqa: ASYNC109 - each operation's, not that of the block
+    clock: Callable[[], float] | None = None,
+) -> AsyncGenerator[SqlStore]:
+    """Open a store, make its tables or bring them up to date, and close it in the end.
+
+    An operation returns when it is committed. Operations that wait at the same time share a transaction, and so a sync of
+    the disk. Nothing blocks trio's thread: one thread writes, and another one reads.
+
+    Cancelled: what has begun is finished and what has not is not begun; then the store is closed. Closing waits for
+    what was queued.
+
+    Args:
+        where: The path of a SQLite file, which is made if it is missing, in a directory that is there; or the URL of a
+            PostgreSQL database, ``postgresql://user:password@host/database``.
+        group_commit: False: every operation is a transaction of its own.
+        synchronous: ``full``: what was answered is on disk. ``normal``, on SQLite: it survives the end of the process,
+            and the last moments perhaps not a power failure; on PostgreSQL: whatever the server is set to.
+        timeout: Seconds that an operation may take once it has begun; likewise connecting, and waiting for a lock.
+            What hangs is given up two seconds later.
+        clock: The time in seconds since 1970. None: the system's for a file, the server's for PostgreSQL. Whoever
+            shares a store has to share the clock.
+
+    Raises:
+        DefinitionError: An argument is wrong, or a driver is not installed.
+        StoreUnavailable: The store can't be opened: the message says why.
+    """
+    flag("store", "group_commit", group_commit)
+    one_of("store", "synchronous", synchronous, get_args(Synchronous))
+    limit = seconds("store", "timeout", timeout, zero=False)
+    place = place_of(where)
+    database = Database(place, timeout=limit, synchronous=synchronous)
+    clock_of_all = SqlClock(clock or (time.time if place.is_file else None))
+    async with open_private_nursery() as nursery:
+        writer = Lane(nursery, database, clock_of_all, writes=True, most=MOST if group_commit else 1)
+        reader = Lane(nursery, database, clock_of_all, writes=False, most=MOST)
+        lanes = Lanes(writer, reader, clock_of_all)
+        try:
+            await lanes.run(Operation(_nothing, writes=False))
+            yield SqlStore(place.name, SqlApprovals(lanes), SqlGrants(lanes), SqlLedger(lanes))
+            with suppress(StoreUnavailable):
+                # The time that was told, so that the next one who opens it does not tell an earlier one.
+                await lanes.run(Operation(_nothing, instants=(lanes.now(),)))
+        finally:
+            await writer.aclose()
+            await reader.aclose()
+
+
+def _nothing(_view: View, _now: float) -> None:
+    pass
