@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
@@ -222,5 +222,5 @@ def _json(value: object) -> object:
     if isinstance(value, msgspec.Struct):
         return _plain(value)
     if isinstance(value, tuple):
-        return [_json(member) for member in value]
+        return [_json(member) for member in cast("tuple[object, ...]", value)]
     return thaw_json(value)

@@ -61,7 +61,6 @@ class Record(Effects):
     """What was judged of it; None when nobody has anything to say about such calls."""
     journal: Journal | None
     """What its steps came to, if it named them."""
-    parent: Record | None
     outside: Record | None
     """The execution of another supervisor whose body made this call; None once this one is over."""
     started_by: str | None

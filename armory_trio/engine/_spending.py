@@ -189,7 +189,7 @@ async def _contained(trouble: str, work: Callable[[], Awaitable[None]]) -> None:
 
     Cancelled: never; *work* is, after `RECORD_TIMEOUT`.
     """
-    with trio.move_on_after(RECORD_TIMEOUT, shield=True) as scope:
+    with trio.move_on_after(RECORD_TIMEOUT, shield=True) as scope:  # noqa: ASYNC912  # that is for *work* to be
         try:
             await work()
         except BaseException as exc:  # noqa: ASYNC103  # raises again what is not its own

@@ -1132,13 +1132,11 @@ async def test_who_watches_or_reads_comes_to_an_end_with_the_supervisor(
 
     async def watch(supervisor: Supervisor) -> None:
         async with supervisor.executions.subscribe() as updates:
-            async for snapshot in updates:
-                seen.append((snapshot.tool_name, snapshot.state))
+            seen.extend([(snapshot.tool_name, snapshot.state) async for snapshot in updates])
 
     async def read(supervisor: Supervisor) -> None:
         async with supervisor.events(ExecutionSettled, AdmissionWasClosed) as events:
-            async for event in events:
-                told.append(type(event).__name__)
+            told.extend([type(event).__name__ async for event in events])
 
     async with trio.open_nursery() as nursery:
         async with open_supervisor(Toolbox([sleep])) as supervisor:
