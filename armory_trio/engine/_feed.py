@@ -22,7 +22,7 @@ class EventReader(Generic[E_co]):
 
     Holds at most ``buffer`` events. A reader that falls further behind loses the oldest and is told how many by a
     `Lagged` in their place. A step is a checkpoint when there is nothing to read yet, and at least every 64 steps. The
-    iteration ends when the supervisor is closed and everything was read.
+    iteration ends once the block of the supervisor was left and everything was read.
     """
 
     def __init__(self, kinds: tuple[type[E_co], ...], *, include_payloads: bool, buffer: int) -> None:

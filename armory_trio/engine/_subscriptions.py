@@ -215,7 +215,8 @@ class Updates:
     It begins with every selected execution that is live, then follows what changes. Each step yields the newest
     snapshot of the next changed execution; revisions of one execution grow strictly, and the last one of each comes,
     unless the record was forgotten meanwhile. A step is a checkpoint when there is nothing to show yet, and at least
-    every 64 steps. The iteration ends when the supervisor is closed and everything was read.
+    every 64 steps. The iteration ends once the block of the supervisor was left, and everything
+    was read.
 
     Args:
         missed: How many revisions were overtaken before this watcher came to them. Of an execution that was there

@@ -53,6 +53,9 @@ class Witness(EventReader[Happening]):
         self.known: dict[str, Known] = {}
         self.sequences: list[int] = []
 
+    def close(self) -> None:
+        """Nothing more will come."""
+
     def offer(self, event: Happening) -> None:
         world = self._world
         if self.sequences and event.sequence <= self.sequences[-1]:

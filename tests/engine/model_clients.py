@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from itertools import pairwise
 
 import trio
@@ -234,7 +235,7 @@ class Clients:
 
     async def _watch(self, op: do.Watch) -> None:
         supervisor, revisions = self._world.supervisor, dict[str, int]()
-        with trio.move_on_after(20):
+        with trio.move_on_after(20), suppress(StopAsyncIteration):  # the supervisor may be left first
             if op.what == "events":
                 await self._read_events(op)
                 return

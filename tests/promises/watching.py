@@ -29,7 +29,8 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "watching.inspect-privileged": Requirement("design 6", "Only the privileged looks show arguments."),
     "watching.ends": Requirement(
         "design 6",
-        "Subscriptions and readers of events come to their end, having read everything, once the supervisor is closed.",
+        "Subscriptions and readers of events come to their end, having read everything, once the block of the supervisor "
+        "was left.",
     ),
     "watching.authority-kept": Requirement(
         "design 12, armorer-core 6H.78, armorer-core 6H.79",

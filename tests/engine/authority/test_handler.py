@@ -268,7 +268,11 @@ async def test_edits_that_a_policy_denies_do_not_run() -> None:
 
 
 @requirement("approving.handler.edits")
-@pytest.mark.parametrize("written", [{"to": 1}, {}, {"to": "eve", "more": 1}, {"to": object()}, {1: 2}], ids=str)
+@pytest.mark.parametrize(
+    "written",
+    [{"to": 1}, {}, {"to": "eve", "more": 1}, {"to": object()}, {1: 2}],
+    ids=["another type", "nothing", "one too many", "no JSON", "no names"],
+)
 async def test_edits_that_are_no_arguments_are_refused(written: object) -> None:
     book = Book()
     assert code_of(await answered(at_once(written), bank(book))) == "INVALID_ARGUMENTS"
