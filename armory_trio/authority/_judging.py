@@ -20,7 +20,7 @@ from ..definitions._policy import BeforeExecute, Policy, PolicyRequest, before_e
 from ..definitions._value import Value
 from ._capability import ApprovalPolicy
 from ._gates import Gates
-from ._verdict import Allow, Ask, Deny, Edit, read_decision
+from ._verdict import Allow, Ask, Deny, Edit, name_of, read_decision
 
 JudgeTier = Literal["gate", "capability", "declared", "toolbox", "tool"]
 """Who decides, in this order."""
@@ -284,7 +284,7 @@ def _asked(hook: BeforeExecute, request: PolicyRequest) -> Generator[Awaitable[o
 
 def _failure(tier: JudgeTier, error: BaseException) -> str:
     whose = "toolbox's" if tier == "toolbox" else "tool's"
-    return f"Policy denied: the {whose} policy hook failed ({type(error).__name__})"
+    return f"Policy denied: the {whose} policy hook failed ({name_of(error)})"
 
 
 def _same(one: Mapping[str, object], other: Mapping[str, object]) -> bool:

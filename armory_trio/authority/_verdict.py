@@ -72,9 +72,9 @@ class Ask(msgspec.Struct, frozen=True):
         text("Ask", "reason", self.reason)
         text("Ask", "message", self.message)
         _settle_capabilities(self, self.capabilities)
-        reason = self.reason if self.reason.strip() else _ASKED[self.kind]
+        reason = _sayable(self.reason) if self.reason.strip() else _ASKED[self.kind]
         msgspec.structs.force_setattr(self, "reason", reason)
-        msgspec.structs.force_setattr(self, "message", self.message if self.message.strip() else reason)
+        msgspec.structs.force_setattr(self, "message", _sayable(self.message) if self.message.strip() else reason)
         if self.schema is not None:
             msgspec.structs.force_setattr(self, "schema", _frozen("Ask", "schema", self.schema))
 
@@ -98,8 +98,7 @@ class Deny(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         text("Deny", "reason", self.reason)
-        if not self.reason.strip():
-            msgspec.structs.force_setattr(self, "reason", DENIED)
+        msgspec.structs.force_setattr(self, "reason", _sayable(self.reason) if self.reason.strip() else DENIED)
 
 
 class Edit(msgspec.Struct, frozen=True):
@@ -175,8 +174,10 @@ def read_decision(answer: object) -> Decision:
         return _decided({key: value for key, value in given.items() if value is not None})
     except DefinitionError as error:
         return _unclear(f"{error.field}: {error.reason}")
-    except Exception as error:  # noqa: BLE001  # an object of the user's own: one that can't be read allows nothing
-        return _unclear(f"reading it raised {type(error).__name__}")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001, ASYNC103  # code of the answer's own, in which nothing is awaited
+        return _unclear(f"reading it raised {name_of(error)}")  # noqa: ASYNC104  # one that can't be read allows nothing
 
 
 def _decided(given: dict[object, object]) -> Verdict:
@@ -255,6 +256,21 @@ def _frozen(subject: str, field: str, value: object) -> object:
         return freeze_json(cast("object", value), root=field)
     except JsonError as error:
         raise DefinitionError(subject, field, str(error)) from error
+
+
+def _sayable(words: str) -> str:
+    """*words* as every encoder takes them: half a character is spelled out."""
+    return str.encode(words, "utf-8", "backslashreplace").decode()
+
+
+def name_of(value: object) -> str:
+    """What the class of *value* is called, which may be the user's and have code of its own."""
+    try:
+        return _sayable(type(value).__name__)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001, ASYNC103  # as said; nothing is awaited
+        return "something without a name"  # noqa: ASYNC104  # as said
 
 
 def _unclear(what: str) -> Deny:

@@ -135,6 +135,9 @@ class ComposedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         place: The step that waits.
         results: How the steps before ended, by their places, as `result_to_json` writes them.
         satisfied: Questions about the composed tool itself that were answered already.
+        tools: Which tools those steps were, by their places.
+        waiting: Composed steps that wait as well, with their places: each as ``within`` of a descriptor, outermost first.
+        request_context: On whose behalf it is, as `RequestContext.to_json` writes it, but for the name of the request.
     """
 
     call_id: str
@@ -144,6 +147,9 @@ class ComposedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     place: str
     results: Mapping[str, Mapping[str, object]]
     satisfied: tuple[Question, ...] = ()
+    tools: Mapping[str, str] = {}
+    waiting: tuple[tuple[str, tuple[ComposedStep, ...]], ...] = ()
+    request_context: Mapping[str, object] = {}
 
 
 class PendingApproval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -11,7 +11,7 @@ from typing import Final, cast
 import outcome
 import trio
 
-from ..definitions import ToolError, ToolFailure, ToolResult
+from ..definitions import PendingApproval, ToolError, ToolResult
 from ._abort import abort_children, request_abort
 from ._admission import judge
 from ._concurrency import is_cancelled, leaves
@@ -67,7 +67,10 @@ class Actor:
                     request_abort(record, "supervisor", "the supervisor fell")
                 else:
                     await self._run_body(record)
-        except trio.Cancelled:
+        except trio.Cancelled as exc:
+            if not is_cancelled():
+                engine_error(record, exc)
+                return  # noqa: ASYNC104  # one that somebody kept: it belongs to no scope here
             if not record.over and record.state not in FINAL:
                 _fall(record, "the supervisor fell")
             raise
@@ -130,12 +133,23 @@ def _read(ended: outcome.Maybe[object]) -> tuple[bool, object, BaseException | N
 async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool) -> None:
     """The body ended with what a call of its own came to, which has to wait for somebody: so does the whole."""
     record.returned = record.returned or completed
-    assert waits.action is not None
+    permit = record.permit
+    if permit is not None and permit.granted is not None and permit.used:
+        permit.answered.append(permit.granted)  # spent for good: the whole goes on, and does not begin again
+    pending: PendingApproval | None = None
+    failure: BaseException | None = None
+    record.scope = signing = trio.CancelScope()  # the body's has ended; an abort ends this in its place
     try:
-        pending = await pending_within(record, waits)
-    except ToolFailure as exc:
-        failed(record, exc)
+        with signing:
+            pending = await pending_within(record, waits)
+    except BaseException as exc:  # noqa: ASYNC103  # raises again what is not its own
+        failure = _own_failure(record, exc)
+    if failure is not None:
+        failed(record, failure)
+    elif signing.cancelled_caught:
+        cancelled(record)
     else:
+        assert waits.action is not None
         hand_on(record, waits.action, pending)
 
 

@@ -171,8 +171,8 @@ def _validate_again(record: Record, arguments: Mapping[str, object]) -> None:
 
 def _loops(record: Record, plan: Plan, call: ToolCall, repeats: Repeats) -> bool:
     """Whether *call* was refused because it repeats itself. What tools call is not judged: a model did not ask for it."""
-    if record.parent is not None:
-        return False
+    if record.parent is not None or (record.permit is not None and record.permit.approved is not None):
+        return False  # one that is resumed was judged when it paused: it is the same call
     verdict = repeats.judge(record.id, plan.tool.definition, call, record.owner)
     if verdict is None or verdict.level == "fine":
         return False

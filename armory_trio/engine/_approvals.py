@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict, Unpack
 import msgspec
 import trio
 
-from ..definitions import ApprovalBinding, PendingApproval, Tool, ToolResult, near
-from ..errors import AdmissionClosed, ApprovalError, AuthorityCode, DefinitionError, GrantError
+from ..definitions import ApprovalBinding, PendingApproval, RequestContext, Tool, ToolResult, near
+from ..definitions._checks import shown
+from ..errors import AdmissionClosed, ApprovalError, AuthorityCode, DefinitionError, ExecutionOver, GrantError
 from ._door import Door
-from ._execution import Core
+from ._execution import Core, Record
 from ._journal import Resumption
 from ._options import CallOptions, Options, freeze_options
-from ._permits import NOT_COUNTING, RECORD_TIMEOUT
-from ._resumption import call_of, context_of, prepare
+from ._permits import RECORD_TIMEOUT
+from ._resumption import bound_to, call_of, prepare, require_same
 
 if TYPE_CHECKING:  # loaded by who approves something
     from ..authority.approvals import ApprovalStore
@@ -80,13 +81,17 @@ class Approvals:
         Cancelled: the execution is aborted, and waited for at most 0.05 s.
 
         Raises:
-            ApprovalError: The approval does not count (see its codes). Nothing was run.
+            ApprovalError: The approval does not count (see its codes). The call was not made.
             AdmissionClosed: The supervisor takes no new work.
+            ExecutionOver: It was called by a tool whose own outcome is decided.
             JsonError: *pending* is no descriptor.
-            TypeError, ValueError: An option is wrong; see `CallOptions`.
+            TypeError, ValueError: An option is wrong; see `CallOptions`. Or *arguments* are no mapping.
             trio.TooSlowError: Keys and store took longer than 5 s. What they raise passes through.
         """
         frozen = freeze_options(options)
+        if not (arguments is None or isinstance(arguments, Mapping)):  # pyright: ignore[reportUnnecessaryIsInstance]  # a host need not be typed
+            raise TypeError(f"arguments must be a mapping, not {shown(arguments)}")
+        written = None if arguments is None else dict(arguments)
         try:
             caller = self._door.caller()
         except AdmissionClosed:
@@ -94,45 +99,63 @@ class Approvals:
             raise
         with trio.fail_after(RECORD_TIMEOUT):
             given, binding, store = await self._verified(pending)
-            narrow = self._checked(given, binding, frozen, store.now())
+            self._checked(given, binding, self._host(caller, frozen), store.now())
             await _require_issued(store, binding)
         await trio.lowlevel.checkpoint_if_cancelled()
-        resumption = Resumption(given, None if arguments is None else dict(arguments))
-        record = self._door.make(call_of(resumption), narrow, caller)
-        prepare(record, resumption)
+        # The world went on meanwhile: what follows, up to the admission of the call, is one step.
+        tool, narrow = self._checked(given, binding, self._host(caller, frozen), store.now())
+        if self._door.caller() is not caller:
+            raise ExecutionOver("the tool that resumed it is over; nothing new may start in it")
+        resumption = Resumption(given, given.within, written)
+        options_now = msgspec.structs.replace(frozen, request_context=narrow)
+        record = self._door.make(call_of(resumption), options_now, caller)
+        prepare(record, resumption, tool)
+        record.plan = self._door.plans.of(tool)
         self._door.begin(record)
         await self._door.released(record)
         result = record.take()
         failure = resumption.failure
-        if failure is not None and result.error is not None and result.error.code == NOT_COUNTING:
+        if failure is not None and result.outcome == "error":
             raise failure
         return result
 
-    def _checked(self, pending: PendingApproval, binding: ApprovalBinding, options: Options, now: float) -> Options:
-        """The options to go on with: of the request context no more is left than the approval was given for.
+    def _host(self, caller: Record | None, options: Options) -> RequestContext | None:
+        """On whose behalf it would be resumed, if no approval narrowed that.
+
+        Raises:
+            DefinitionError: A running tool names somebody else than it acts for, or more authority.
+        """
+        above = None if caller is None else caller.request_context
+        if above is not None:
+            return above if options.request_context is None else above.narrow_to(options.request_context)
+        return options.request_context or self._core.settings.default_request_context
+
+    def _checked(
+        self, pending: PendingApproval, binding: ApprovalBinding, host: RequestContext | None, now: float
+    ) -> tuple[Tool[..., object], RequestContext]:
+        """The tool to run, and of *host* no more than the approval was given for.
 
         Raises:
             ApprovalError: It is somebody else's, has expired, or the rules or the tool are others now.
         """
         from ..authority.approvals import check_binding, scope_of  # noqa: PLC0415  # only who resumes pays for it
 
-        host = options.request_context or self._core.settings.default_request_context
         if host is None:
             raise ApprovalError("invalid-binding", "say on whose behalf: give request_context=")
         check_binding(binding, None, now)
+        bound = bound_to(pending, binding)
         try:
-            narrow = host.narrow_to(context_of(binding.scope))
+            narrow = host.narrow_to(bound)
         except DefinitionError as exc:
             raise ApprovalError("mismatch", f"{exc.field} is not what it was when the question was put") from None
-        if host.delegation != binding.scope.delegation:  # a longer chain is narrower, but it is another one
+        if host.delegation != bound.delegation:  # a longer chain is narrower, but it is another one
             raise ApprovalError("mismatch", "delegation is not what it was when the question was put")
+        require_same(narrow, bound)
         tool = self._require_current(pending, binding, "mismatch")
-        if pending.within:
-            # Its own context may have been the wider one; that of the step is compared when it is reached.
-            return msgspec.structs.replace(options, request_context=host)
-        scope = scope_of(tool.definition, pending.arguments, narrow, self._core.revisions(tool.definition))
-        check_binding(binding, scope, now)
-        return msgspec.structs.replace(options, request_context=narrow)
+        if not pending.within:  # else the scope is that of the step, which is compared when it is reached
+            scope = scope_of(tool.definition, pending.arguments, narrow, self._core.revisions(tool.definition))
+            check_binding(binding, scope, now)
+        return tool, narrow
 
     def _tool(self, tool_id: str) -> Tool[..., object]:
         found = self._core.toolbox.get(tool_id)

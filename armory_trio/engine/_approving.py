@@ -5,14 +5,15 @@ from __future__ import annotations
 import inspect
 import math
 import secrets
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 import trio
 
 from ..authority.approvals import new_binding, question_of, scope_of, sign_pending
-from ..definitions import ApprovalRequest, PendingApproval
+from ..definitions import ApprovalRequest, PendingApproval, ToolError
+from ..errors import ApprovalError, JsonError
 from ._abort import request_abort
 from ._authority import ApprovalHandler
 from ._elicitation import start_clocks, stop_clocks
@@ -22,13 +23,26 @@ from ._permits import NOBODY_ASKED, RECORD_TIMEOUT, Permit
 from ._plan import Plan
 
 if TYPE_CHECKING:
+    from ..authority.approvals import ApprovalStore
     from ..authority.policy import Pause, Paused
-    from ..definitions import ApprovalScope
+    from ..definitions import ApprovalBinding, ApprovalScope
 
-UNANSWERED: Final = "unanswered"
+UNANSWERED: Final = object()
 """What `ask_person` answers in place of an answer when the time for one ran out."""
 
 _NONCE_BYTES: Final = 18
+
+
+class NotBound(Exception):
+    """No approval can be bound to a call, for a reason of its own.
+
+    Args:
+        error: What the caller is told.
+    """
+
+    def __init__(self, error: ToolError) -> None:
+        super().__init__(error.message)
+        self.error = error
 
 
 def scope_now(record: Record, plan: Plan, permit: Permit, arguments: Mapping[str, object]) -> ApprovalScope:
@@ -51,20 +65,22 @@ async def ask_person(record: Record, plan: Plan, pause: Pause) -> object:
     assert handler is not None
     limit, permit = record.options.human_timeout, record.permit
     assert permit is not None
+    await trio.lowlevel.checkpoint()  # one who answers at once, and is asked again, must not hold up all others
     if record.core.closed:
         request_abort(record, "shutdown", NOBODY_ASKED)
-    await trio.lowlevel.checkpoint_if_cancelled()
+        await trio.lowlevel.checkpoint_if_cancelled()
     tell_requested(record, pause, None)
     answer: object = UNANSWERED
+    permit.asked += 1
     permit.asking = True
     stop_clocks(record)
     try:
-        with trio.CancelScope(relative_deadline=math.inf if limit is None else limit):
+        with trio.CancelScope(relative_deadline=math.inf if limit is None else limit) as scope:
             answer = await _put(handler, _request(record, plan, pause))
     finally:
         start_clocks(record)
         permit.asking = False
-    return answer
+    return UNANSWERED if scope.cancel_called else answer  # what comes after all comes too late
 
 
 async def _put(handler: ApprovalHandler, request: ApprovalRequest) -> object:
@@ -126,8 +142,9 @@ async def issue(record: Record, plan: Plan, paused: Paused) -> PendingApproval:
     Cancelled: nobody has the descriptor, so nothing can be resumed with it.
 
     Raises:
-        ApprovalError: The request context does not say enough, or the approval that led here counts no more.
-        JsonError: The arguments hold something that not every reader takes for the same.
+        NotBound: It can't be said what the approval would count for.
+        ApprovalError: The approval that led here counts no more; then it is the ``failure`` of the permit.
+        JsonError: The question, or what the tool says of itself, can't be signed.
         trio.TooSlowError: Keys and store took longer than `RECORD_TIMEOUT`. What they raise passes through.
     """
     with trio.fail_after(RECORD_TIMEOUT):
@@ -140,7 +157,7 @@ async def _issue(record: Record, plan: Plan, paused: Paused) -> PendingApproval:
     pending = described(record, plan, paused)
     if authority.keys is None or authority.approvals is None:
         return pending
-    scope = scope_now(record, plan, permit, pending.arguments)
+    scope = _bindable(record, plan, permit, pending.arguments)
     store = authority.approvals
     nonce = secrets.token_urlsafe(_NONCE_BYTES)
     binding = new_binding(scope, now=store.now(), lifetime=authority.lifetime, nonce=nonce)
@@ -150,13 +167,42 @@ async def _issue(record: Record, plan: Plan, paused: Paused) -> PendingApproval:
     await store.issue(binding)
     if permit.binding is not None and permit.approved is not None and permit.satisfied:
         try:
-            await store.consume(permit.binding, scope_now(record, plan, permit, permit.approved))
-        except BaseException:
+            await _use_up(store, permit, permit.binding, scope_now(record, plan, permit, permit.approved))
+        except BaseException as exc:
+            permit.failure = exc if isinstance(exc, ApprovalError) else None
             with trio.move_on_after(RECORD_TIMEOUT, shield=True):
                 await store.revoke(binding)
             raise
-        permit.held = permit.taken = True
     return signed
+
+
+async def _use_up(store: ApprovalStore, permit: Permit, binding: ApprovalBinding, scope: ApprovalScope) -> None:
+    # Never halfway: where the call ends before anybody has the next descriptor, this one is given back.
+    if not permit.held:
+        await written(lambda: store.consume(binding, scope))
+    elif not permit.taken:
+        await written(lambda: store.commit(binding))
+    permit.held = permit.taken = True
+
+
+def _bindable(record: Record, plan: Plan, permit: Permit, arguments: Mapping[str, object]) -> ApprovalScope:
+    try:
+        return scope_now(record, plan, permit, arguments)
+    except ApprovalError as exc:
+        raise NotBound(ToolError("permission", "AUTHORITY_REQUIRED", exc.detail)) from exc
+    except JsonError as exc:
+        message = f"the arguments can't be bound to an approval (pass it as a string): {exc}"
+        raise NotBound(ToolError("validation", "INVALID_ARGUMENTS", message)) from exc
+
+
+async def written(write: Callable[[], Awaitable[None]]) -> None:
+    """Let a store write something down. Cancelled: it is written all the same.
+
+    Raises:
+        trio.TooSlowError: It took longer than `RECORD_TIMEOUT`. What the store raises passes through.
+    """
+    with trio.fail_after(RECORD_TIMEOUT, shield=True):
+        await write()
 
 
 def tell_requested(record: Record, pause: Pause, pending: PendingApproval | None) -> None:

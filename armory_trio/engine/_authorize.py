@@ -28,10 +28,11 @@ from ..authority.policy import (
 from ..definitions import PendingApproval, canonical_text, freeze_json, thaw_json
 from ..definitions._checks import shown
 from ..definitions._policy import PolicyContext
-from ..errors import ApprovalError, JsonError
+from ..errors import JsonError
 from ..toolbox import Toolbox
 from ._approving import (
     UNANSWERED,
+    NotBound,
     ask_person,
     described,
     issue,
@@ -39,11 +40,11 @@ from ._approving import (
     tell_resolved,
 )
 from ._execution import Record
-from ._failures import description_of
+from ._failures import description_of, sayable
 from ._granting import set_aside
-from ._permits import Hook, Permit, Way
+from ._permits import NOT_COUNTING, Hook, Permit, Way
 from ._plan import Plan, rules_of
-from ._settlement import pause, refuse, wake
+from ._settlement import pause, refuse, refuse_with, wake
 from ._spending import give_back_grant
 
 _log: Final = logging.getLogger("armory_trio.engine")
@@ -62,6 +63,11 @@ def authorize(record: Record, way: Way) -> None:
     toolbox = record.core.toolbox
     if permit.toolbox is not None and _revised(permit.toolbox, toolbox):
         _forget(record, permit)
+    stale = permit.outdated(toolbox) if permit.held or permit.binding is None else None
+    if stale is not None:
+        permit.failure = stale
+        refuse(record, "permission", NOT_COUNTING, f"its approval does not count: {stale}")
+        return
     permit.toolbox = toolbox
     try:
         request = permit.request = _request(record, plan, permit, toolbox)
@@ -72,7 +78,7 @@ def authorize(record: Record, way: Way) -> None:
         return
     except BaseException as exc:  # noqa: ASYNC103  # code of the host's or of a value's; nothing is awaited
         _log.warning("the policy of %s could not be asked: %s", record.name, description_of(exc))
-        refuse(record, "permission", "POLICY_DENIED", f"Policy denied: it could not be asked ({type(exc).__name__})")
+        refuse(record, "permission", "POLICY_DENIED", f"Policy denied: it could not be asked ({_kind_of(exc)})")
         return  # noqa: ASYNC104  # as said
     if record.over:
         return  # the function that answers the policy context aborted it
@@ -134,11 +140,16 @@ def _same(one: object, other: object) -> bool:
 
 
 def is_out_of_date(record: Record) -> bool:
-    """Whether the toolbox was exchanged for one with another policy since *record* was judged."""
-    plan = record.plan
+    """Whether the toolbox was exchanged for one with another policy since *record* was judged.
+
+    For a call that somebody agreed to before it was resumed, any other revision is one.
+    """
+    plan, permit = record.plan, record.permit
     assert plan is not None
-    before = plan.toolbox if record.permit is None or record.permit.toolbox is None else record.permit.toolbox
+    before = plan.toolbox if permit is None or permit.toolbox is None else permit.toolbox
     after = record.core.toolbox
+    if permit is not None and permit.outdated(after) is not None:
+        return True
     return _revised(before, after) or any(getattr(before, name) is not getattr(after, name) for name in _JUDGES)
 
 
@@ -172,7 +183,7 @@ def _judged(record: Record, answer: object, failure: BaseException | None) -> No
         return
     if failure is not None:
         _log.warning("a policy hook of %s failed: %s", record.name, description_of(failure))
-        refuse(record, "permission", "POLICY_DENIED", f"Policy denied: a policy hook failed ({type(failure).__name__})")
+        refuse(record, "permission", "POLICY_DENIED", f"Policy denied: a policy hook failed ({_kind_of(failure)})")
         return
     match judgement:
         case Refused():
@@ -195,21 +206,23 @@ def _edit(
     record: Record, permit: Permit, arguments: object, answered: Sequence[Pause] = (), *, written: object = None
 ) -> None:
     """Go on with other arguments, about which only *answered* was agreed, if they are just what was *written*."""
+    plan = record.plan
+    assert plan is not None
     permit.edited = True
     permit.answered = list(answered)
     permit.written = written
     permit.satisfied = ()
     _return_grant(record, permit)
-    _leave_line(record)
+    if callable(plan.reads) or callable(plan.writes):
+        _leave_line(record)  # for the resources of other arguments: it was judged again when it had a place
     permit.arguments = cast("Mapping[str, object]", thaw_json(arguments))
     permit.way.again(record, permit.arguments)
 
 
 def _leave_line(record: Record) -> None:
-    """Give up a place that was taken for the resources of other arguments: it was judged again when it had one."""
-    plan, claim, planner = record.plan, record.claim, record.core.planner
-    assert plan is not None
-    if claim is None or not (callable(plan.reads) or callable(plan.writes)):
+    """Give up the place of a call that had one, or its place in the line. It asks for another when it may run."""
+    claim, planner = record.claim, record.core.planner
+    if claim is None:
         return
     others = planner.release(claim) if record.claim_held else planner.withdraw(claim)
     record.claim = record.turn = None
@@ -227,7 +240,7 @@ def _paused(record: Record, paused: Paused) -> None:
     permit, plan = record.permit, record.plan
     assert permit is not None
     assert plan is not None
-    left = paused.satisfied_by((*permit.satisfied, *permit.answered))
+    left = paused.satisfied_by(permit.agreed)
     if isinstance(left, Permitted):
         _permitted(record)
         return
@@ -252,7 +265,7 @@ def _looked_for_grant(
     if permit.reservation is None:
         _ask(record, plan, left)
         return
-    permit.answered.append(capability)
+    permit.granted = capability
     rest = left.satisfied_by([capability])
     if isinstance(rest, Permitted):
         _permitted(record)
@@ -273,9 +286,11 @@ def _ask(record: Record, plan: Plan, left: Paused) -> None:
     assert permit is not None
     question = left.pauses[0]
     if authority.handler is not None:
-        if len(permit.answered) >= _ASKED_AT_MOST:
+        if permit.asked >= _ASKED_AT_MOST:
             refuse(record, "permission", "POLICY_DENIED", "Policy denied: it asks one question after the other")
             return
+        if not record.in_order:  # the place of a call in its batch is its own, however long a person takes
+            _leave_line(record)
         asking = partial(ask_person, record, plan, question)
         _wait(record, "approval", Hook(asking, partial(_answered, question)))
     elif authority.keys is not None:
@@ -294,29 +309,54 @@ def _answered(question: Pause, record: Record, answer: object, failure: BaseExce
     if failure is not None:
         _log.warning("the approval handler failed for %s: %s", record.name, description_of(failure))
         tell_resolved(record, "failed")
-        message = f"nobody could be asked: the approval handler failed ({type(failure).__name__})"
+        message = f"nobody could be asked: the approval handler failed ({_kind_of(failure)})"
         refuse(record, "permission", "APPROVAL_UNAVAILABLE", message)
     elif answer is True:
         tell_resolved(record, "approved")
         permit.answered.append(question)
         authorize(record, permit.way)
-    elif isinstance(answer, Edit | Mapping):
-        _edited(question, record, permit, cast("object", answer))
     elif answer is UNANSWERED:
         tell_resolved(record, "unanswered")
         refuse(record, "permission", "HUMAN_TIMEOUT", "nobody answered in time")
     else:
-        tell_resolved(record, "denied")
-        refuse(record, "permission", "HUMAN_DENIED", _denial(record, answer))
+        _read_answer(question, record, permit, answer)
 
 
-def _edited(question: Pause, record: Record, permit: Permit, answer: object) -> None:
+def _read_answer(question: Pause, record: Record, permit: Permit, answer: object) -> None:
     try:
-        arguments = answer.arguments if isinstance(answer, Edit) else freeze_json(answer, root="arguments")
+        said = _said(answer)
+    except KeyboardInterrupt:
+        raise
     except JsonError as exc:
         tell_resolved(record, "failed")
         refuse(record, "validation", "INVALID_ARGUMENTS", f"the edited arguments are not JSON: {exc}")
-        return
+    except BaseException as exc:  # noqa: ASYNC103  # code of the answer's own, in which nothing is awaited
+        _log.warning("what the approval handler answered for %s can't be read: %s", record.name, description_of(exc))
+        tell_resolved(record, "failed")
+        message = f"what the person answered can't be read ({_kind_of(exc)})"
+        refuse(record, "permission", "APPROVAL_UNAVAILABLE", message)
+        return  # noqa: ASYNC104  # as said
+    else:
+        if not isinstance(said, Deny):
+            _edited(question, record, permit, said)
+            return
+        if answer is not False and answer is not said:
+            kind = _kind_of(answer)
+            _log.warning("the approval handler answered a %s for %s; only True lets a call run", kind, record.name)
+        tell_resolved(record, "denied")
+        refuse(record, "permission", "HUMAN_DENIED", said.reason)
+
+
+def _said(answer: object) -> Deny | Mapping[str, object]:
+    """The arguments that a person wrote, or a denial, which everything else is."""
+    if isinstance(answer, Edit):
+        return answer.arguments
+    if isinstance(answer, Mapping):
+        return cast("Mapping[str, object]", freeze_json(cast("object", answer), root="arguments"))
+    return answer if isinstance(answer, Deny) else Deny("a person refused it")
+
+
+def _edited(question: Pause, record: Record, permit: Permit, arguments: Mapping[str, object]) -> None:
     tell_resolved(record, "edited")
     assert permit.request is not None
     if _same(arguments, permit.request.arguments):  # written again as they were
@@ -327,13 +367,9 @@ def _edited(question: Pause, record: Record, permit: Permit, answer: object) -> 
     _edit(record, permit, arguments, [*permit.answered, question], written=arguments)
 
 
-def _denial(record: Record, answer: object) -> str:
-    if isinstance(answer, Deny):
-        return answer.reason
-    if answer is not False:
-        kind = type(answer).__name__
-        _log.warning("the approval handler answered a %s for %s; only True lets a call run", kind, record.name)
-    return "a person refused it"
+def _kind_of(value: object) -> str:
+    """What the class of *value* is called, which may be the user's."""
+    return sayable(lambda: type(value).__name__) or "something without a name"
 
 
 def _issued(question: Pause, record: Record, answer: object, failure: BaseException | None) -> None:
@@ -344,21 +380,11 @@ def _issued(question: Pause, record: Record, answer: object, failure: BaseExcept
         pending = cast("PendingApproval", answer)
         tell_requested(record, question, pending)
         pause(record, pending.question.action, pending)
-    elif isinstance(failure, ApprovalError):
-        if permit.binding is not None and failure.code != "invalid-binding":
-            permit.failure = failure
-            refuse(record, "permission", "APPROVAL_INVALID", str(failure))
-        else:
-            refuse(record, "permission", "AUTHORITY_REQUIRED", failure.detail)
-    elif isinstance(failure, JsonError):
-        hint = "pass it as a string"
-        refuse(
-            record,
-            "validation",
-            "INVALID_ARGUMENTS",
-            f"the arguments can't be bound to an approval ({hint}): {failure}",
-        )
+    elif failure is permit.failure:
+        refuse(record, "permission", NOT_COUNTING, str(failure))
+    elif isinstance(failure, NotBound):
+        refuse_with(record, failure.error)
     else:
         _log.warning("no approval could be issued for %s: %s", record.name, description_of(failure))
-        message = f"no approval could be issued ({type(failure).__name__})"
+        message = f"no approval could be issued ({_kind_of(failure)})"
         refuse(record, "permission", "APPROVAL_UNAVAILABLE", message)

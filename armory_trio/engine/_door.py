@@ -34,6 +34,16 @@ class Step(msgspec.Struct, frozen=True, eq=False):
     call: ToolCall
     plan: Plan | None
 
+    @property
+    def tool(self) -> Tool[..., object] | None:
+        """The tool that runs, if there is one of that name."""
+        return None if self.plan is None else self.plan.tool
+
+    @property
+    def tool_id(self) -> str:
+        """Its full id, or else the name that was called."""
+        return self.call.name if self.plan is None else self.plan.id
+
 
 class Turn:
     """The place of a call in a sequential batch."""
@@ -267,8 +277,7 @@ class Door:
         if journal is None:
             journal = parent.journal = Journal()
         journal.begin(step.place)
-        tool = None if step.plan is None else step.plan.tool
-        known = journal.known(step.place, tool)
+        known = journal.known(step.place, step.tool_id, step.tool)
         if known is not None:
             parent.add_effect(known.effect)
             await trio.lowlevel.checkpoint()
@@ -276,10 +285,10 @@ class Door:
         resumption = None if step.plan is None else journal.resumption_at(step.place, step.plan.id)
         record = self.make(step.call if resumption is None else call_of(resumption), options, parent)
         record.plan = step.plan
-        if resumption is not None:
-            prepare(record, resumption)
+        if resumption is not None and step.tool is not None:
+            prepare(record, resumption, step.tool)
         self.begin(record)
         await self.released(record)
         result = record.take()
-        journal.end(step.place, result, tool)
+        journal.end(step.place, step.tool_id, result, step.tool)
         return result

@@ -3,65 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 import msgspec
 
-from ..definitions import PendingApproval, Tool, ToolResult, result_from_json, result_to_json
+from ..definitions import ComposedStep, PendingApproval, Tool, ToolResult, result_from_json, result_to_json
 from ..errors import ApprovalError, ArmoryError
 from ._permits import Permit
 
-_NOTHING: Final[Mapping[str, Mapping[str, object]]] = {}
-
 
 class Resumption(msgspec.Struct, frozen=True):
-    """A call that goes on because a person agreed.
+    """A call that goes on because a person agreed, or one beside it that waited as well.
 
     Args:
-        pending: What they agreed to. ``within`` names the tools that are still to be entered before that call is made.
+        pending: What they agreed to; None for the one beside it, in which the call that had to wait is made afresh.
+        within: The composed tools that are still to be entered before that call is made, outermost first.
         arguments: What they wrote in place of its arguments; None when they changed nothing.
-        permits: That of the call which they agreed to, once it is made.
+        permits: Those of the calls on the way to the one that they agreed to, and of that, as they are made.
     """
 
-    pending: PendingApproval
+    pending: PendingApproval | None
+    within: tuple[ComposedStep, ...]
     arguments: Mapping[str, object] | None = None
     permits: list[Permit] = msgspec.field(default_factory=list["Permit"])
 
     @property
     def failure(self) -> ApprovalError | None:
-        """Why the approval did not count after all when its call was made, or None."""
+        """Why the approval did not count after all when its call was to be made, or None."""
         return next((permit.failure for permit in self.permits if permit.failure is not None), None)
+
+    @property
+    def tool_id(self) -> str | None:
+        """The tool that is called first, or None when nothing is known of it."""
+        if self.within:
+            return self.within[0].tool_id
+        return None if self.pending is None else self.pending.tool_id
 
     @property
     def inner(self) -> Resumption:
         """The same, seen from within the outermost tool."""
-        return msgspec.structs.replace(
-            self, pending=msgspec.structs.replace(self.pending, within=self.pending.within[1:])
-        )
+        return msgspec.structs.replace(self, within=self.within[1:])
 
 
 class Journal:
     """The named steps of one execution.
 
     Args:
-        recorded: How steps ended when the tool ran before, by their places.
-        waits_at: The step that had to wait then, or None.
-        resumption: How that one goes on.
+        step: What was kept of it when it ran before and had to wait; None when it did not.
+        resumption: How the step that had to wait goes on.
     """
 
-    __slots__ = ("_begun", "_ended", "_recorded", "_resumption", "_waits_at")
+    __slots__ = ("_begun", "_ended", "_recorded", "_tools", "_waiting", "pauses")
 
-    def __init__(
-        self,
-        recorded: Mapping[str, Mapping[str, object]] = _NOTHING,
-        waits_at: str | None = None,
-        resumption: Resumption | None = None,
-    ) -> None:
-        self._recorded = recorded
-        self._waits_at = waits_at
-        self._resumption = resumption
+    def __init__(self, step: ComposedStep | None = None, resumption: Resumption | None = None) -> None:
+        self._recorded = {} if step is None else dict(step.results)
+        self._tools = {} if step is None else dict(step.tools)
+        self._waiting: dict[str, Resumption] = {}
+        if step is not None and resumption is not None:
+            self._waiting = {place: Resumption(None, within) for place, within in step.waiting}
+            self._waiting[step.place] = resumption
         self._begun: set[str] = set()
         self._ended: dict[str, tuple[ToolResult[object], Tool[..., object] | None]] = {}
+        self.pauses: list[ToolResult[object]] = []
+        """The results of its calls, with a place or without, that need somebody's action."""
 
     def begin(self, place: str) -> None:
         """A step begins at *place*, or one that ended before is asked for.
@@ -73,47 +76,81 @@ class Journal:
             raise ValueError(f"place={place!r}: another step has this place already; give each its own")
         self._begun.add(place)
 
-    def known(self, place: str, tool: Tool[..., object] | None) -> ToolResult[object] | None:
-        """How the step at *place* ended when *tool* ran before, or None. Its value is read by the tool's contract."""
-        document = self._recorded.get(place)
-        if document is None:
-            return None
-        result = result_from_json(document, None if tool is None else tool.output_contract)
-        self._ended[place] = (result, tool)
-        return result
+    def restart(self) -> None:
+        """Another attempt begins: what the one before did changed nothing, and its steps run again."""
+        self._begun.clear()
+        self._ended.clear()
+        self.pauses.clear()
 
-    def resumption_at(self, place: str, tool_id: str) -> Resumption | None:
-        """How the step at *place* goes on, if it is the one that had to wait.
+    def known(self, place: str, tool_id: str, tool: Tool[..., object] | None) -> ToolResult[object] | None:
+        """How the step at *place* ended when it ran before, or None. Its value is read by the contract of *tool*.
 
         Raises:
             ArmoryError: Another tool stands there now.
         """
-        resumption = self._resumption
-        if resumption is None or place != self._waits_at:
+        document = self._recorded.get(place)
+        if document is None:
             return None
-        pending = resumption.pending
-        wanted = pending.within[0].tool_id if pending.within else pending.tool_id
-        if tool_id != wanted:
-            raise ArmoryError(f"the step at {place!r} was {wanted!r} when it had to wait, and is {tool_id!r} now")
+        _require_same(place, self._tools.get(place), tool_id, "when it ran")
+        return result_from_json(document, None if tool is None else tool.output_contract)
+
+    def resumption_at(self, place: str, tool_id: str) -> Resumption | None:
+        """How the step at *place* goes on, if it is one that had to wait.
+
+        Raises:
+            ArmoryError: Another tool stands there now.
+        """
+        resumption = self._waiting.get(place)
+        if resumption is None or resumption.tool_id is None:
+            return None
+        _require_same(place, resumption.tool_id, tool_id, "when it had to wait")
         return resumption
 
-    def end(self, place: str, result: ToolResult[object], tool: Tool[..., object] | None) -> None:
+    def end(self, place: str, tool_id: str, result: ToolResult[object], tool: Tool[..., object] | None) -> None:
         """The step at *place* has ended with *result*."""
+        self._tools[place] = tool_id
         self._ended[place] = (result, tool)
 
     def place_of(self, result: ToolResult[object]) -> str | None:
         """Where *result* came from, or None if that had no place."""
         return next((place for place, (ended, _) in self._ended.items() if ended is result), None)
 
-    def written(self) -> dict[str, Mapping[str, object]]:
-        """What is to be kept of the steps that need nobody's action, as JSON.
+    def results(self) -> dict[str, Mapping[str, object]]:
+        """What is to be kept of the steps that need nobody's action, in this run or one before, as JSON.
 
         Raises:
             JsonError: A value has no JSON form.
             OutputInvalid: A value is not what its tool promised.
         """
-        return {
+        written = {
             place: result_to_json(result, None if tool is None else tool.output_contract)
             for place, (result, tool) in self._ended.items()
             if result.outcome != "action_required"
         }
+        return {**self._recorded, **written}
+
+    def tools(self) -> dict[str, str]:
+        """Which tools stood at the places, in this run or one before."""
+        return dict(self._tools)
+
+    def waiting(self, but: str) -> tuple[tuple[str, tuple[ComposedStep, ...]], ...]:
+        """The composed steps that wait, *but* the one at that place, and what is kept of each."""
+        found = {place: resumption.within for place, resumption in self._waiting.items()}
+        found.update((place, kept_of(result)) for place, (result, _) in self._ended.items())
+        return tuple((place, within) for place, within in found.items() if within and place != but)
+
+
+def kept_of(result: ToolResult[object]) -> tuple[ComposedStep, ...]:
+    """What is kept of a composed tool that ended with *result* because one of its steps waits; else nothing."""
+    pending = result.pending_approval
+    return () if pending is None or not is_of(pending, result) else pending.within
+
+
+def is_of(pending: PendingApproval, result: ToolResult[object]) -> bool:
+    """Whether the call that ended with *result* goes on with *pending*, and not only one that it made."""
+    return result.call_id == (pending.within[0].call_id if pending.within else pending.call_id)
+
+
+def _require_same(place: str, before: str | None, now: str, when: str) -> None:
+    if before != now:
+        raise ArmoryError(f"the step at {place!r} was {before!r} {when}, and is {now!r} now")

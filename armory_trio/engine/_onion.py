@@ -200,6 +200,8 @@ class OnionBody:
             record.validated = _own_copy(self._call.given)
             record.past_effect = strongest(record.past_effect, record.own_effect())
             record.returned, record.failure_effect = False, None
+            if record.journal is not None:
+                record.journal.restart()
         record.attempts += 1
         record.stages = tuple(stages) or None
         if record.core.log.active or record.attempts > 1:

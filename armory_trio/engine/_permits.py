@@ -22,6 +22,8 @@ NOT_COUNTING: Final = "APPROVAL_INVALID"
 
 NOBODY_ASKED: Final = "nobody is asked any more: the supervisor takes no new work"
 
+_REVISIONS: Final = ("revision", "policy_revision", "approval_revision")
+
 
 def _nothing() -> None:
     pass
@@ -70,11 +72,13 @@ class Permit:
         "answered",
         "approved",
         "arguments",
+        "asked",
         "asking",
         "binding",
         "context",
         "edited",
         "failure",
+        "granted",
         "held",
         "hook_edited",
         "looked",
@@ -110,18 +114,20 @@ class Permit:
         """Questions that were answered before the call was resumed; they count if its arguments are as approved."""
         self.approved: Mapping[str, object] | None = None
         """The arguments that it was resumed with, as they were approved."""
+        self.asked = 0
+        """How many questions were put to a person while it waited."""
         self.asking = False
         """Whether a person is asked at this moment."""
         self.binding: ApprovalBinding | None = None
         """Of the approval that it was resumed with."""
-        self.held = False
-        """Whether the approval is reserved."""
-        self.taken = False
-        """Whether it is used up."""
+        self.held = self.taken = False
+        """Whether the approval is reserved, and whether it is used up."""
         self.looked = False
         """Whether a grant was looked for."""
         self.reservation: Reservation | None = None
         """A use of a grant that is set aside."""
+        self.granted: Pause | None = None
+        """The question that this grant answers. No person did, so a descriptor does not say that it is answered."""
         self.used = False
         """Whether that use is spent."""
         self.failure: ApprovalError | None = None
@@ -132,3 +138,21 @@ class Permit:
         if bare and self.reservation is not None and not self.used:
             return True
         return self.binding is not None and not (self.taken if bare else self.held)
+
+    @property
+    def agreed(self) -> tuple[Pause, ...]:
+        """Questions that are answered as things stand, by whomever."""
+        return (*self.satisfied, *self.answered, *(() if self.granted is None else (self.granted,)))
+
+    def outdated(self, toolbox: Toolbox) -> ApprovalError | None:
+        """Why what a person agreed to, who saw the call before it was resumed, does not count under *toolbox*."""
+        before = self.toolbox
+        if before is None or before is toolbox or self.approved is None:
+            return None
+        changed = [name for name in _REVISIONS if getattr(before, name) != getattr(toolbox, name)]
+        if not changed:
+            return None
+        from ..errors import ApprovalError  # noqa: PLC0415  # only where a toolbox is exchanged
+
+        words = " and ".join("toolbox revision" if name == "revision" else name.replace("_", " ") for name in changed)
+        return ApprovalError("mismatch", f"the {words} changed while the call was about to begin")

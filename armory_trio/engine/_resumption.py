@@ -9,11 +9,13 @@ import msgspec
 import trio
 
 from ..definitions import (
+    ApprovalBinding,
     ApprovalScope,
     ComposedStep,
     PendingApproval,
     Question,
     RequestContext,
+    Tool,
     ToolCall,
     ToolExecutionError,
     ToolFailure,
@@ -21,10 +23,11 @@ from ..definitions import (
     freeze_json,
     thaw_json,
 )
+from ..errors import ApprovalError, JsonError
 from ._admission import permit_of
 from ._execution import Record
 from ._failures import description_of, without_wrapping
-from ._journal import Journal, Resumption
+from ._journal import Journal, Resumption, is_of
 from ._permits import RECORD_TIMEOUT
 from ._plan import Plan
 
@@ -32,11 +35,17 @@ from ._plan import Plan
 def call_of(resumption: Resumption) -> ToolCall:
     """The call that is made: that of the outermost tool that waits, or else the one that a person agreed to."""
     pending = resumption.pending
-    if pending.within:
-        step = pending.within[0]
+    if resumption.within:
+        step = resumption.within[0]
         return ToolCall(step.tool_id, _plain(step.arguments), step.call_id)
-    arguments = pending.arguments if resumption.arguments is None else resumption.arguments
-    return ToolCall(pending.tool_id, _plain(arguments), pending.call_id)
+    assert pending is not None
+    if resumption.arguments is None:
+        return ToolCall(pending.tool_id, _plain(pending.arguments), pending.call_id)
+    try:
+        arguments = _plain(resumption.arguments)
+    except JsonError:
+        arguments = resumption.arguments  # they are refused as those of any other call are
+    return ToolCall(pending.tool_id, arguments, pending.call_id)
 
 
 def _plain(arguments: Mapping[str, object]) -> Mapping[str, object]:
@@ -59,22 +68,59 @@ def context_of(scope: ApprovalScope) -> RequestContext:
     )
 
 
-def prepare(record: Record, resumption: Resumption) -> None:
-    """Let *record*, which is not admitted yet, carry what it needs to go on."""
+def bound_to(pending: PendingApproval, binding: ApprovalBinding) -> RequestContext:
+    """On whose behalf the outermost call was made that waits.
+
+    Raises:
+        JsonError: It can't be read.
+    """
+    return RequestContext.from_json(pending.within[0].request_context) if pending.within else context_of(binding.scope)
+
+
+def require_same(context: RequestContext, bound: RequestContext) -> None:
+    """Refuse to go on for somebody else.
+
+    Raises:
+        ApprovalError: *context* says more, less or something else than *bound*; the name of the request is free.
+    """
+    for field in bound.__struct_fields__:
+        if field != "request" and getattr(context, field) != getattr(bound, field):
+            raise ApprovalError("mismatch", f"{field} is not what it was when the question was put")
+
+
+def prepare(record: Record, resumption: Resumption, tool: Tool[..., object]) -> None:
+    """Let *record*, which is not admitted yet and will run *tool*, carry what it needs to go on.
+
+    Raises:
+        ApprovalError: It is a composed tool that is another one by now, or that would go on for somebody else.
+    """
     from ..authority.approvals import pause_of  # noqa: PLC0415  # only who resumes pays for it
 
     pending, permit = resumption.pending, permit_of(record)
-    if pending.within:
-        step = pending.within[0]
-        record.journal = Journal(step.results, step.place, resumption.inner)
+    if pending is not None:
+        resumption.permits.append(permit)
+    if resumption.within:
+        step = resumption.within[0]
+        try:
+            _require_unchanged(step, tool, permit.context)
+        except ApprovalError as exc:
+            permit.failure = exc
+            raise
+        record.journal = Journal(step, resumption.inner)
         permit.approved = step.arguments
         permit.satisfied = tuple(map(pause_of, step.satisfied))
         return
+    assert pending is not None
     permit.approved = pending.arguments
     permit.edited = pending.edited
     permit.satisfied = tuple(map(pause_of, (*pending.satisfied, pending.question)))
     permit.binding = pending.binding
-    resumption.permits.append(permit)
+
+
+def _require_unchanged(step: ComposedStep, tool: Tool[..., object], context: RequestContext | None) -> None:
+    if step.tool_definition_revision != tool.definition.digest:
+        raise ApprovalError("mismatch", f"the tool definition of {tool.name!r} changed since the question was put")
+    require_same(context or RequestContext(), RequestContext.from_json(step.request_context))
 
 
 def waited_for(ended: object) -> ToolResult[object] | None:
@@ -97,38 +143,51 @@ async def pending_within(record: Record, result: ToolResult[object]) -> PendingA
     Cancelled: nothing is changed.
 
     Raises:
-        ToolFailure: What its steps came to can't be written down, or not be signed.
+        ToolFailure: No call of its own came to *result*, or what its steps came to can't be written down, or not be
+            signed.
     """
-    pending, journal, plan, authority = (
-        result.pending_approval,
-        record.journal,
-        record.plan,
-        record.core.settings.authority,
-    )
-    place = None if journal is None else journal.place_of(result)
-    if pending is None or journal is None or place is None or plan is None:
+    pending, journal, plan = result.pending_approval, record.journal, record.plan
+    if journal is None or all(each is not result for each in journal.pauses):
+        message = "it ended with a pause that none of its own calls came to"
+        raise ToolFailure(message, code="OUTPUT_INVALID")
+    place = journal.place_of(result)
+    if pending is None or place is None or plan is None or not is_of(pending, result):
         return pending
     try:
-        step = ComposedStep(
-            record.call_id,
-            plan.id,
-            plan.tool.definition.digest,
-            _shown_arguments(record, plan),
-            place,
-            journal.written(),
-            _satisfied(record),
-        )
-        whole = msgspec.structs.replace(pending, within=(step, *pending.within), signature=None)
-        if pending.binding is None or authority.keys is None:
-            return whole
-        from ..authority.approvals import sign_pending  # noqa: PLC0415  # only who signs pays for it
-
-        with trio.fail_after(RECORD_TIMEOUT):
-            return await sign_pending(authority.keys, whole, domain=authority.domain_of(pending.binding.scope.tenant))
+        return await _signed_again(record, pending, _step(record, plan, journal, place))
     except Exception as exc:
         reason = description_of(exc)
         message = f"a step waits for a person, and what came before it can't be kept meanwhile: {reason}"
         raise ToolFailure(message, code="OUTPUT_INVALID") from exc
+
+
+async def _signed_again(record: Record, pending: PendingApproval, step: ComposedStep) -> PendingApproval:
+    whole = msgspec.structs.replace(pending, within=(step, *pending.within), signature=None)
+    authority = record.core.settings.authority
+    if pending.binding is None or authority.keys is None:
+        return whole
+    from ..authority.approvals import sign_pending, verify_pending  # noqa: PLC0415  # only who signs pays for it
+
+    with trio.fail_after(RECORD_TIMEOUT):
+        domain = authority.domain_of(pending.binding.scope.tenant)
+        await verify_pending(authority.keys, pending, domain=domain)
+        return await sign_pending(authority.keys, whole, domain=domain)
+
+
+def _step(record: Record, plan: Plan, journal: Journal, place: str) -> ComposedStep:
+    context = record.request_context if record.permit is None else record.permit.context
+    return ComposedStep(
+        call_id=record.call_id,
+        tool_id=plan.id,
+        tool_definition_revision=plan.tool.definition.digest,
+        arguments=_shown_arguments(record, plan),
+        place=place,
+        results=journal.results(),
+        satisfied=_satisfied(record),
+        tools=journal.tools(),
+        waiting=journal.waiting(place),
+        request_context={} if context is None else msgspec.structs.replace(context, request=None).to_json(),
+    )
 
 
 def _shown_arguments(record: Record, plan: Plan) -> Mapping[str, object]:

@@ -31,6 +31,7 @@ from . import _results as results
 from ._events import ExecutionRefused, ExecutionSettled, OutcomeDecided
 from ._execution import Core, Record, Verdict
 from ._failures import description_of, error_of, issues_of, sayable, unfit, unreadable, without_wrapping
+from ._journal import Journal
 from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Abort, Event, strongest
 from ._plan import Plan
 from ._streams import end_stages
@@ -303,6 +304,10 @@ def _leave_parent(record: Record, parent: Record, effect: Effect) -> None:
     if parent.children is not None:
         parent.children.pop(record.id, None)
     parent.past_effect = strongest(parent.past_effect, effect)
+    if record.verdict == _ACTION and record.result is not None:
+        if parent.journal is None:
+            parent.journal = Journal()
+        parent.journal.pauses.append(record.result)
 
 
 def settle(record: Record, event: Event, effect: Effect, now: float) -> None:

@@ -15,7 +15,7 @@ import trio
 from ..definitions import ToolError, ToolFailure, ToolResult
 from ..definitions._policy import AfterExecute, PolicyRequest
 from ..errors import ApprovalError, GrantError
-from ._approving import scope_now, tell_resolved
+from ._approving import scope_now, tell_resolved, written
 from ._concurrency import is_cancelled, leaves
 from ._events import GrantUsed
 from ._execution import CURRENT, Record
@@ -61,7 +61,7 @@ async def _take_up(record: Record, plan: Plan) -> None:
         assert permit.approved is not None
         binding, scope = permit.binding, scope_now(record, plan, permit, permit.approved)
         # Where nobody knows whether it was reserved, it is not given back: by now somebody else may have used it up.
-        await _written(lambda: store.reserve(binding, scope))
+        await written(lambda: store.reserve(binding, scope))
         permit.held = True
     if plan.bare:
         await use_up(record)
@@ -81,18 +81,21 @@ async def use_up(record: Record) -> None:
     if permit.binding is not None and permit.held and not permit.taken:
         store, binding = authority.approvals, permit.binding
         assert store is not None
-        await _written(lambda: store.commit(binding))
+        await written(lambda: store.commit(binding))
         permit.taken = True
         tell_resolved(record, "approved", binding.nonce)
     if permit.reservation is not None and not permit.used:
         grants, reservation = authority.grants, permit.reservation
         assert grants is not None
-        await _written(lambda: grants.commit(reservation))
+        await written(lambda: grants.commit(reservation))
         permit.used = True
         if record.core.feed.readers:
             principal = None if permit.context is None else permit.context.principal
             left = reservation.uses_remaining
             record.tell(GrantUsed, grant_id=reservation.grant_id, principal=principal, uses_remaining=left)
+    stale = None if record.attempts else permit.outdated(record.core.toolbox)
+    if stale is not None:
+        raise stale  # the toolbox was exchanged meanwhile, or since middleware began
 
 
 async def use_up_or_fail(record: Record) -> None:
@@ -121,17 +124,13 @@ def _why_not(record: Record, permit: Permit, exc: BaseException) -> ToolError:
     return ToolError("permission", "APPROVAL_UNAVAILABLE", message)
 
 
-async def _written(write: Callable[[], Awaitable[None]]) -> None:
-    with trio.fail_after(RECORD_TIMEOUT, shield=True):
-        await write()
-
-
 def ended(record: Record) -> None:
     """Give back what was set aside for a body that was not entered, and tell those who wanted to know."""
     permit, plan = record.permit, record.plan
     if permit is None or plan is None:
         return
-    if not record.attempts and permit.held and not (permit.taken and record.verdict == _PAUSED):
+    asked_on = permit.taken and permit.satisfied and record.verdict == _PAUSED  # its answer is in the next descriptor
+    if not record.attempts and permit.held and not asked_on:
         _beside(record, partial(_give_back_approval, record, permit), "gives back an approval")
     if not record.attempts and permit.reservation is not None:
         give_back_grant(record, permit)
@@ -153,7 +152,7 @@ async def _give_back_approval(record: Record, permit: Permit) -> None:
 def give_back_grant(record: Record, permit: Permit) -> None:
     """Give back the use of a grant that is set aside for *record*."""
     store, reservation = record.core.settings.authority.grants, permit.reservation
-    permit.reservation, permit.used = None, False
+    permit.reservation, permit.granted, permit.used = None, None, False
     assert store is not None
     assert reservation is not None
 

@@ -72,6 +72,17 @@ def binding(**changes: object) -> ApprovalBinding:
 
 def pending() -> PendingApproval:
     """One in which nothing is left out, so that everything in it can be changed."""
+    beside = ComposedStep(
+        call_id="call-2",
+        tool_id="default:beside@1.0.0",
+        tool_definition_revision="e" * 64,
+        arguments={"to": "eve"},
+        place="pay",
+        results={"look": {"outcome": "success", "value": 2}},
+        satisfied=(structs.replace(TRANSFER, tier="tool"),),
+        tools={"look": "default:look@1.0.0"},
+        request_context={"principal": "ada"},
+    )
     step = ComposedStep(
         call_id="call-0",
         tool_id="default:both@1.0.0",
@@ -80,6 +91,9 @@ def pending() -> PendingApproval:
         place="1",
         results={"0": {"outcome": "success", "value": 1.5}},
         satisfied=(structs.replace(TRANSFER, tier="declared"),),
+        tools={"0": "default:first@1.0.0"},
+        waiting=(("2", (beside,)),),
+        request_context={"principal": "ada"},
     )
     return PendingApproval(
         call_id="call-1",
@@ -447,7 +461,8 @@ def mutants(value: object, path: str = "") -> Iterator[tuple[str, object]]:
             yield from ((place, structs.replace(value, **{info.encode_name: other})) for place, other in changed)
     elif isinstance(value, tuple):
         members = cast("tuple[object, ...]", value)
-        yield f"{path} twice", (*members, members[-1])
+        if members:
+            yield f"{path} twice", (*members, members[-1])
         for index, member in enumerate(members):
             for place, other in mutants(member, f"{path}[{index}]"):
                 yield place, (*members[:index], other, *members[index + 1 :])
@@ -498,7 +513,7 @@ async def test_nothing_is_left_out_of_the_descriptor_in_which_everything_is_chan
         for each in found
         for field in each.__struct_fields__
         if getattr(each, field) in (None, (), {}, "")
-    ] == []
+    ] == ["ComposedStep.waiting"]  # of the innermost one: there is no end otherwise
 
 
 @requirement("approvals.signature")

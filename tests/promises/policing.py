@@ -63,7 +63,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "policing.exchanged": Requirement(
         "design 12, design 16.9",
         "A call that waits while the toolbox is exchanged for one with another policy is judged by that one before its "
-        "body begins, and keeps its place.",
+        "body begins, and keeps its place unless a person is asked.",
     ),
     "policing.exchanged.answers": Requirement(
         "design 12",

@@ -16,7 +16,6 @@ from armory_trio import (
     CallNext,
     Edit,
     Limits,
-    LoopDetection,
     MiddlewareCall,
     PendingApproval,
     PolicyRequest,
@@ -109,23 +108,6 @@ async def test_a_budget_that_is_spent_leaves_it_as_it_was() -> None:
         assert (await supervisor.execute(ToolCall("look"))).outcome == "success"
         assert code_of(await supervisor.resume_approval(pending)) == "BUDGET_EXCEEDED"
     async with vault.open(toolbox) as supervisor:
-        await usable(supervisor, pending)
-
-
-@requirement("approving.unconsumed")
-async def test_a_call_that_repeats_itself_leaves_it_as_it_was() -> None:
-    book, vault = Book(), Vault()
-    async with open_supervisor(
-        bank(book),
-        default_request_context=ANN,
-        keys=KEYS,
-        approvals=vault.approvals,
-        loops=LoopDetection(warn_at=2, block_at=3),
-    ) as supervisor:
-        pending = pending_of(await supervisor.execute(PAY))
-        await supervisor.execute(PAY)
-        assert code_of(await supervisor.resume_approval(pending)) == "LOOP_BLOCKED"
-    async with vault.open(bank(book)) as supervisor:
         await usable(supervisor, pending)
 
 

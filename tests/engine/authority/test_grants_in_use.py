@@ -151,7 +151,7 @@ async def test_a_grant_answers_no_question_of_a_hook_and_none_of_the_tool_itself
     async with vault.open(attrs.evolve(granting(book), policy=says(Ask("the hook's")))) as supervisor:
         await grant(supervisor)
         pending = pending_of(await supervisor.execute(PAY))
-        assert (pending.question.tier, [each.tier for each in pending.satisfied]) == ("toolbox", ["capability"])
+        assert (pending.question.tier, [each.tier for each in pending.satisfied]) == ("toolbox", [])
         await trio.testing.wait_all_tasks_blocked()
         assert await left(supervisor) == [1]  # it waits: nothing began
         assert book.entries == []

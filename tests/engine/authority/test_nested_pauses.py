@@ -320,19 +320,6 @@ async def test_a_composed_tool_that_has_changed_does_not_go_on() -> None:
     assert await vault.state(pending) == "issued"
 
 
-@requirement("approving.composed", "approving.scope")
-async def test_a_step_asks_on_behalf_of_the_whole_and_whoever_may_do_more_is_told_before_it_runs() -> None:
-    """The whole runs with all that the host says, so its step is another one's: nothing runs, and nothing is used up."""
-    book, vault = Book(), Vault()
-    more = msgspec.structs.replace(ANN, capabilities=frozenset({"pay", "read", "everything"}))
-    async with vault.open(Toolbox([_pipe_of_three(book)])) as supervisor:
-        pending = pending_of(await supervisor.execute(ToolCall("whole", OUTER)))
-        with pytest.raises(ApprovalError, match="mismatch: capabilities"):
-            await supervisor.resume_approval(pending, request_context=more)
-        assert book.names() == ["first"]
-        assert (await supervisor.resume_approval(pending)).outcome == "success"
-
-
 @requirement("approving.composed", "approving.once")
 async def test_of_many_that_resume_a_composed_tool_one_goes_on() -> None:
     book, vault = Book(), Vault()
