@@ -14,6 +14,7 @@ from ._call import Category as Category
 from ._call import Content as Content
 from ._call import Effect as Effect
 from ._call import EffectRecord as EffectRecord
+from ._call import Idempotency as Idempotency
 from ._call import ImageContent as ImageContent
 from ._call import JsonContent as JsonContent
 from ._call import LinkContent as LinkContent

@@ -10,7 +10,7 @@ from ._checks import text
 from ._definition import Lifecycle
 from ._effects import EffectSpec, Risk, Semantics
 from ._making import define_tool
-from ._options import Availability, Digests, Names, Placement
+from ._options import Availability, Digests, IdempotencyKey, Names, Placement
 from ._policy import Policy, PolicyContext
 from ._process import Process
 from ._tool import Tool
@@ -193,6 +193,10 @@ class ToolBuilder(Generic[R]):
     def policy_context(self, context: PolicyContext | None, /) -> ToolBuilder[R]:
         """What its policy finds in the request, or a function that answers that."""
         return self._with("policy_context", context)
+
+    def idempotency_key(self, function: IdempotencyKey | None, /) -> ToolBuilder[R]:
+        """What answers from the validated arguments which calls are the same."""
+        return self._with("idempotency_key", function)
 
     def digests(self, digests: bool | Digests = True, /) -> ToolBuilder[R]:  # noqa: FBT001, FBT002  # a word to say
         """Of what its results carry digests."""

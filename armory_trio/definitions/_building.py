@@ -155,7 +155,7 @@ def _assemble_lazy(
 
 def _options(subject: str, kind: Kind, declared: Mapping[str, object]) -> ToolOptions:
     how = options_for(subject, kind, declared)
-    for field in ("reads", "writes", "reducer"):
+    for field in ("reads", "writes", "reducer", "idempotency_key"):
         if kind_of(getattr(how, field)) == "async":
             raise DefinitionError(subject, field, "is async, and nothing waits for it; write it with def")
     if callable(how.policy_context):

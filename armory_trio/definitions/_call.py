@@ -155,6 +155,28 @@ class EffectRecord(msgspec.Struct, frozen=True, gc=False):
     state: Literal["open", "completed", "nothing-happened", "unknown"]
 
 
+class Idempotency(msgspec.Struct, frozen=True, gc=False):
+    """What the ledger says about a call.
+
+    Args:
+        outcome: ``fresh``: it ran now. ``deduped``: it ran before, and this is how that ended. ``joined``: it ran at the
+            same time for somebody else. ``unknown-outcome``: it was begun before, and nobody knows how that ended.
+            ``authorization-required``: it ran before, under other rules. ``conflict``: the key was used for other
+            arguments, or it was decided that it must not be tried again. ``fence-lost``: it ran now, and the ledger
+            keeps what another attempt came to.
+        key: The key of the call; None when it is only recorded to be found after a crash.
+        attempt_id: The attempt in the ledger that this is about.
+        recorded: Whether the ledger knows how it ended.
+    """
+
+    outcome: Literal[
+        "fresh", "deduped", "joined", "unknown-outcome", "authorization-required", "conflict", "fence-lost"
+    ]
+    key: str | None = None
+    attempt_id: str | None = None
+    recorded: bool = True
+
+
 class ToolResult(msgspec.Struct, Generic[R], frozen=True):
     """How one call ended: what the caller is told, and what the world may have seen.
 
@@ -175,7 +197,8 @@ class ToolResult(msgspec.Struct, Generic[R], frozen=True):
         input_digest: SHA-256 of the arguments as they were sent, if the tool declares ``digests``.
         output_digest: SHA-256 of the value of a success, likewise.
         pending_approval: What to keep and hand back once a person agreed, if that is what the action is.
-        executed_arguments_edited: Whether others arguments ran than were sent: a hook or a person edited them.
+        executed_arguments_edited: Whether other arguments ran than were sent: a hook or a person edited them.
+        idempotency: What the ledger says about the call; None when it has no key.
     """
 
     execution_id: str
@@ -195,6 +218,7 @@ class ToolResult(msgspec.Struct, Generic[R], frozen=True):
     output_digest: str | None = None
     pending_approval: PendingApproval | None = None
     executed_arguments_edited: bool = False
+    idempotency: Idempotency | None = None
 
     def unwrap(self) -> R:
         """The value of a success.

@@ -92,6 +92,11 @@ class _ContextBase(ABC):
 
     @property
     @abstractmethod
+    def idempotency_key(self) -> str | None:
+        """The key that makes this the same call as another, to hand to the far side as its idempotency key; or None."""
+
+    @property
+    @abstractmethod
     def request_context(self) -> RequestContext | None:
         """On whose behalf this runs."""
 

@@ -11,7 +11,7 @@ from ._building import assemble
 from ._canonical import canonical_text
 from ._checks import shown
 from ._definition import ToolDefinition
-from ._options import Availability, Digests, Names, Placement, refuse_unknown
+from ._options import Availability, Digests, IdempotencyKey, Names, Placement, refuse_unknown
 from ._policy import Policy, PolicyContext
 from ._process import Process
 from ._tool import Tool, is_tool
@@ -33,6 +33,7 @@ class ExecutionDeclarations(TypedDict, total=False):
     availability: Availability
     policy: Policy | None
     policy_context: PolicyContext | None
+    idempotency_key: IdempotencyKey | None
     digests: bool | Digests
     reducer: Callable[[list[object]], object]
     buffer: int

@@ -31,6 +31,9 @@ class Digests(TypedDict, total=False):
     output: bool
 
 
+IdempotencyKey = Callable[[Mapping[str, object]], str | None]
+"""Answers from the validated arguments of a call, as plain JSON values, which calls are the same."""
+
 Reducer = Callable[[list[object]], object]
 """Makes the value of a generator tool out of its chunks."""
 
@@ -76,6 +79,7 @@ class Declarations(TypedDict, total=False):
     availability: Availability
     policy: Policy | None
     policy_context: PolicyContext | None
+    idempotency_key: IdempotencyKey | None
     digests: bool | Digests
     buffer: int
 
@@ -150,6 +154,8 @@ class ToolOptions(Value):
         policy: Asked before each call of it, after the toolbox's; or told how each ended. See `PolicyHook`.
         policy_context: What its policy finds in the request, over the toolbox's: named values, copied shallowly, or a
             function that answers them. It must not wait.
+        idempotency_key: Answers from the validated arguments what call counts as the same: two with one key do their
+            effect once. None where a call has none. See `armory_trio.ledger.full_input_key` and its like.
         digests: Of what its results carry digests: ``input`` (the arguments as they were sent), ``output`` (the value).
         reducer: Makes the value of a generator tool out of its chunks; without one the value is their list.
         buffer: How many chunks a generator tool may be ahead of its reader.
@@ -173,6 +179,7 @@ class ToolOptions(Value):
     availability: Availability | None = None
     policy: Policy | None = attrs.field(default=None, repr=False)
     policy_context: PolicyContext | None = attrs.field(default=None, converter=_policy_context, repr=False)
+    idempotency_key: IdempotencyKey | None = attrs.field(default=None, repr=False)
     digests: frozenset[Side] = attrs.field(default=frozenset[Side](), converter=_digests)
     reducer: Reducer | None = None
     buffer: int = 64
@@ -189,7 +196,7 @@ class ToolOptions(Value):
         count(_SUBJECT, "buffer", self.buffer)
         one_of(_SUBJECT, "placement", self.placement, get_args(Placement))
         instance(_SUBJECT, "process", self.process, Process)
-        for field in ("availability", "reducer"):
+        for field in ("availability", "reducer", "idempotency_key"):
             value: object = getattr(self, field)
             if value is not None and not callable(value):
                 raise DefinitionError(_SUBJECT, field, f"must be a function, not {shown(value)}")

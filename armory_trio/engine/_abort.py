@@ -38,7 +38,7 @@ def check_reason(reason: object) -> None:
 
 def request_abort(record: Record, source: AbortSource, reason: str, *, code: str = "CANCELLED") -> AbortAnswer:
     """Ask *record* and everything that it called to stop. The first cause stands."""
-    if record.state in FINAL:
+    if record.state in FINAL or (record.entry is not None and record.concluded):
         return "already-ended"
     if record.abort is not None:
         return "already-requested"
@@ -58,7 +58,7 @@ def request_abort(record: Record, source: AbortSource, reason: str, *, code: str
         record.abort_latch.set()
     plan = record.plan
     grace = plan.grace if plan is not None else 0.0
-    if source == "deadline":
+    if source == "deadline" and record.verdict is None:
         decide(record, abort_error(record), now)
     if grace > 0:
         core.timers.at(now + grace, record, "grace")
@@ -136,7 +136,7 @@ def _for_children(abort: Abort) -> str:
 def cut(record: Record, now: float | None = None) -> None:
     """End the grace of an aborted execution: release its caller, cancel its body, and stop what it called since."""
     abort, plan = record.abort, record.plan
-    if abort is None or record.cut or record.ended_at is not None:
+    if abort is None or record.cut or record.ended_at is not None or (record.entry is not None and record.concluded):
         return
     record.cut = True
     core = record.core
@@ -176,7 +176,8 @@ def on_due(record: Record, kind: Kind, at: float) -> None:
         case "overdue":
             mark_overdue(record)
         case "cleanup":
-            leave_behind(record, "overdue")
+            if not record.concluded:
+                leave_behind(record, "overdue")
         case "stalled":
             if record.feeder is not None and record.feeder.stalled(at):
                 request_abort(record, "shutdown", "nobody read the stream while the supervisor drained")
@@ -204,7 +205,7 @@ def _idle(record: Record, at: float) -> None:
 
 def mark_overdue(record: Record) -> None:
     """Show that a body which was cancelled is still there, and limit the time that it has left."""
-    if record.state == ABORT_REQUESTED and record.cut:
+    if record.state == ABORT_REQUESTED and record.cut and not record.concluded:
         record.apply("overdue")
         plan = record.plan
         allowed = plan.tool.options.cleanup_timeout if plan is not None else None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Final, cast
 
@@ -24,7 +25,7 @@ from ._options import DIRECTLY, NO_OPTIONS, Options
 from ._permits import Hook
 from ._plan import Plan
 from ._resumption import pending_within, waited_for
-from ._settlement import cancelled, decide, end, failed, finish, hand_on, returned
+from ._settlement import cancelled, decide, end, failed, finish, hand_on, returned, written_down
 from ._tool_context import Door, TaskContext
 from .placement import Placed, deliver_inline, place
 
@@ -115,11 +116,7 @@ class Actor:
                 completed, value, failure = _read(ended)
         if record.children:
             abort_children(record, "its caller ended")
-        waits = waited_for(value if failure is None else failure) if record.abort is None else None
-        if waits is not None:
-            await _hand_on(record, waits, completed=completed)
-        else:
-            _conclude(record, plan, value, failure, completed=completed)
+        await _settle(record, plan, value, failure, completed=completed)
 
 
 _NOT_YET_A_VALUE: Final = frozenset[type]((AsyncGeneratorType, GeneratorType, CoroutineType))
@@ -128,6 +125,21 @@ _NOT_YET_A_VALUE: Final = frozenset[type]((AsyncGeneratorType, GeneratorType, Co
 
 def _read(ended: outcome.Maybe[object]) -> tuple[bool, object, BaseException | None]:
     return (True, ended.value, None) if isinstance(ended, outcome.Value) else (False, None, ended.error)
+
+
+async def _settle(record: Record, plan: Plan, value: object, failure: BaseException | None, *, completed: bool) -> None:
+    waits = waited_for(value if failure is None else failure) if record.abort is None else None
+    if waits is not None:
+        await _hand_on(record, waits, completed=completed)
+        return
+    await _tell_end(record, partial(_conclude, record, plan, value, failure, completed=completed))
+
+
+async def _tell_end(record: Record, conclude: Callable[[], None]) -> None:
+    if record.entry is not None and record.claimed:
+        await written_down(record, conclude)
+    else:
+        conclude()
 
 
 async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool) -> None:
@@ -145,12 +157,13 @@ async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool
     except BaseException as exc:  # noqa: ASYNC103  # raises again what is not its own
         failure = _own_failure(record, exc)
     if failure is not None:
-        failed(record, failure)
+        conclude = partial(failed, record, failure)
     elif signing.cancelled_caught:
-        cancelled(record)
+        conclude = partial(cancelled, record)
     else:
         assert waits.action is not None
-        hand_on(record, waits.action, pending)
+        conclude = partial(hand_on, record, waits.action, pending)
+    await _tell_end(record, conclude)
 
 
 def _conclude(record: Record, plan: Plan, value: object, failure: BaseException | None, *, completed: bool) -> None:
@@ -205,6 +218,12 @@ def _is_ready(record: Record) -> bool:
         if is_out_of_date(record):
             judge(record)
             return record.hook is None and _is_ready(record)
+    entry = record.entry
+    if entry is not None and plan is not None and plan.bare and entry.attempt_id is not None and not entry.started:
+        from ._claiming import start  # noqa: PLC0415  # only who has a key pays for it
+
+        start(record)
+        return False
     if permit is not None and plan is not None and permit.wants_taking(bare=plan.bare):
         from ._spending import take  # noqa: PLC0415  # only who has rules pays for it
 

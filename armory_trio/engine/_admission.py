@@ -131,13 +131,37 @@ def _validate(record: Record, plan: Plan, arguments: Mapping[str, object]) -> No
         record.validated = None
     elif record.options is DIRECTLY:
         ask_for_room(record)
-    elif plan.key_required:
-        message = f"the tool {plan.name!r} only runs with an idempotency key, and this call has none"
-        refuse(record, "validation", "IDEMPOTENCY_KEY_REQUIRED", message)
+    elif _has_key(record, plan) and not _keyed(record, plan):
+        return
     elif plan.rules is None and record.permit is None:
-        ask_for_room(record)
+        _cleared(record)
     else:
         judge(record)
+
+
+def _has_key(record: Record, plan: Plan) -> bool:
+    """Whether the ledger may have to be asked about the call."""
+    if plan.keyed or record.options.idempotency_key is not None:
+        return True
+    return record.core.ledger.durable and not plan.read_only
+
+
+def _keyed(record: Record, plan: Plan) -> bool:
+    from ._claiming import give_up, take_entry  # noqa: PLC0415  # only who has a key pays for it
+
+    if record.claimed:
+        give_up(record)  # its arguments were edited since: the key may be another one, and what it stands for is
+    return take_entry(record, plan)
+
+
+def _cleared(record: Record) -> None:
+    """It may run: see whether it did already, or ask for room."""
+    if record.entry is None or record.claimed:
+        ask_for_room(record)
+        return
+    from ._claiming import claim  # noqa: PLC0415  # only who has a key pays for it
+
+    claim(record)
 
 
 def judge(record: Record) -> None:
@@ -151,7 +175,7 @@ def judge(record: Record) -> None:
 def _way() -> Way:
     from ._spending import ended  # noqa: PLC0415  # as above
 
-    return Way(ask_for_room, _validate_again, ended)
+    return Way(_cleared, _validate_again, ended)
 
 
 def permit_of(record: Record) -> Permit:

@@ -1,4 +1,4 @@
-"""What a host does with approvals and grants: resume, restore, revoke; issue, list, revoke."""
+"""What a host does with what stores keep: resume, restore, revoke; issue, list, revoke; see what was left behind."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # loaded by who approves something
     from ..authority.approvals import ApprovalStore
     from ..authority.grants import Grant, GrantScope, GrantState, GrantStore
     from ..authority.signing import KeyResolver
+    from ..ledger import LeftBehind
 
 _GRANT_BYTES: Final = 18
 _REVISIONS: Final = ("catalog", "toolbox", "policy", "approval")
@@ -49,11 +50,20 @@ class GrantTerms(TypedDict, total=False):
 
 
 class Approvals:
-    """The part of a supervisor that deals with approvals and grants."""
+    """The part of a supervisor that deals with what stores keep."""
 
     def __init__(self, core: Core, door: Door) -> None:
         self._core = core
         self._door = door
+
+    @property
+    def recovered(self) -> LeftBehind | None:
+        """What was left behind in the ledger by those who are gone, as it stood when this supervisor was opened.
+
+        None if it was opened without a ledger, or if the ledger could not be read then, which is logged. Attempts whose
+        lease is live are not listed: somebody may be at them.
+        """
+        return self._core.ledger.recovered
 
     async def resume_approval(
         self,

@@ -16,13 +16,17 @@ if TYPE_CHECKING:  # loaded by who signs something
     from ..authority.approvals import ApprovalStore
     from ..authority.grants import GrantStore
     from ..authority.signing import KeyResolver
+    from ..ledger import LedgerStore
 
 APPROVAL_LIFETIME: Final = 300.0
 DOMAIN: Final = "default"
+LEASE: Final = 30.0
+LEASE_CAP: Final = 86_400.0
 
 _SUBJECT: Final = "open_supervisor"
 _REVISIONS: Final = Revisions()
 _APPROVALS: Final = ("now", "issue", "reserve", "commit", "release", "consume", "revoke", "state")
+_LEDGER: Final = ("now", "apply", "load", "list", "forget")
 _GRANTS: Final = ("now", "issue", "get", "list", "reserve", "commit", "release", "spend", "revoke")
 
 ApprovalHandler = Callable[[ApprovalRequest], object]
@@ -40,6 +44,11 @@ class AuthorityOptions(TypedDict, total=False):
             for a person can't be resumed.
         approvals: Where it is kept which approvals were used; by default in memory, as long as the supervisor is open.
         grants: Where grants are kept, likewise.
+        ledger: Where it is kept what was done, so that nothing is done twice. By default in memory, for calls with a
+            key, as long as the supervisor is open; with one, calls that change something are recorded without a key as
+            well, to be found after a crash.
+        ledger_lease: Seconds for which an attempt is held without a sign of life; 30 by default.
+        ledger_cap: Seconds beyond which none is held, 86,400 by default: a day.
         approval_handler: Asks a person while a call waits; gets an `ApprovalRequest`. Only True lets the call run. A
             mapping, or an `Edit`, are other arguments to run with, all of them. Anything else refuses; a `Deny` says
             why. May be async.
@@ -53,6 +62,9 @@ class AuthorityOptions(TypedDict, total=False):
     keys: KeyResolver | None
     approvals: ApprovalStore | None
     grants: GrantStore | None
+    ledger: LedgerStore | None
+    ledger_lease: float
+    ledger_cap: float
     approval_handler: ApprovalHandler | None
     approval_lifetime: float
     security_domain: str | Callable[[str], str]
@@ -70,6 +82,9 @@ class Authority(msgspec.Struct, frozen=True, eq=False):
         lifetime: Seconds for which an approval counts.
         domain: The security domain in which is signed, or a function that answers that of a tenant.
         revisions: The state of the host's catalogue and of its rules of redaction; the others are the toolbox's.
+        ledger: Where it is kept what was done; None in memory, and only for calls with a key.
+        lease: Seconds for which an attempt is held without a sign of life.
+        lease_cap: Seconds beyond which none is held.
     """
 
     keys: KeyResolver | None = None
@@ -79,6 +94,9 @@ class Authority(msgspec.Struct, frozen=True, eq=False):
     lifetime: float = APPROVAL_LIFETIME
     domain: str | Callable[[str], str] = DOMAIN
     revisions: Revisions = Revisions()
+    ledger: LedgerStore | None = None
+    lease: float = LEASE
+    lease_cap: float = LEASE_CAP
 
     def domain_of(self, tenant: str) -> str:
         """In which domain is signed what belongs to *tenant*."""
@@ -112,7 +130,12 @@ def freeze_authority(given: AuthorityOptions) -> Authority:
         approvals, grants = _stores(approvals, grants)
     _require(approvals, "approvals", _APPROVALS, "an ApprovalStore with all of its methods")
     _require(grants, "grants", _GRANTS, "a GrantStore with all of its methods")
-    return Authority(keys, approvals, grants, handler, float(lifetime), domain, revisions)
+    ledger = given.get("ledger")
+    _require(ledger, "ledger", _LEDGER, "a LedgerStore with all of its methods")
+    lease, cap = given.get("ledger_lease", LEASE), given.get("ledger_cap", LEASE_CAP)
+    for field, value in (("ledger_lease", lease), ("ledger_cap", cap)):
+        seconds(_SUBJECT, field, value, zero=False)
+    return Authority(keys, approvals, grants, handler, float(lifetime), domain, revisions, ledger, lease, cap)
 
 
 def _stores(approvals: ApprovalStore | None, grants: GrantStore | None) -> tuple[ApprovalStore, GrantStore]:

@@ -14,6 +14,7 @@ from ..definitions import Content, ToolDefinition
 from ..toolbox import Toolbox
 from ._concurrency import Latch, current_clock
 from ._feed import EventFeed
+from ._ledger import Ledger
 from ._options import Settings
 from ._roles import Hooks, Repeats
 from ._subscriptions import Publications, Published
@@ -44,6 +45,8 @@ class CoreOf(Generic[R]):
         self.planner = Planner()
         self.log = Publications()
         self.feed = EventFeed()
+        authority = settings.authority
+        self.ledger = Ledger(authority.ledger, prefix=prefix, lease=authority.lease, cap=authority.lease_cap)
         self.live: dict[str, R] = {}
         self.kept: deque[R] = deque(maxlen=settings.retention.count)
         self.watches_kept = settings.retention.seconds is not None

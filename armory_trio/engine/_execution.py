@@ -12,6 +12,7 @@ import trio
 from ..definitions import Category, ChunkStage, Effect, Outcome, RequestContext, ToolCall, ToolResult
 from ._concurrency import Latch
 from ._core import CoreOf
+from ._entries import Entry
 from ._events import ChunkEmitted, Happening
 from ._journal import Journal
 from ._lifecycle import FINAL, QUEUED, Abort, Cleanup, Effects, Progress, Snapshot, strongest
@@ -59,6 +60,8 @@ class Record(Effects):
     request_context: RequestContext | None
     permit: Permit | None
     """What was judged of it; None when nobody has anything to say about such calls."""
+    entry: Entry | None
+    """What it holds in the ledger; None when it has no need of that."""
     journal: Journal | None
     """What its steps came to, if it named them."""
     outside: Record | None
@@ -152,9 +155,9 @@ class Record(Effects):
         self.collects, self.in_thread, self.extra_needs = True, False, ()
         self._streaming = self.counted = self.claim_held = self.in_order = self.returned = self.cut = False
         self.waits = self.attempts = self.chunks = self.paused = self.timers = self.published = 0
-        self.plan = self.owner = self.request_context = self.permit = self.journal = self.parent = self.outside = (
-            self.started_by
-        ) = None
+        self.plan = self.owner = self.request_context = self.permit = self.entry = self.journal = self.parent = (
+            self.outside
+        ) = self.started_by = None
         self.validated = self.batch_id = self.batch_index = self.claim = self.turn = None
         self.waits_for = self.hook = self.hook_scope = self.scope = self.failure_effect = self.final_effect = None
         self.windows = self.children = self.open_waits = self.progress = self.collected = self.feeder = None
@@ -171,6 +174,16 @@ class Record(Effects):
     def over(self) -> bool:
         """Whether the body is gone and the state is final: nothing more can come."""
         return self.ended_at is not None
+
+    @property
+    def claimed(self) -> bool:
+        """Whether it holds an attempt in the ledger."""
+        return self.entry is not None and self.entry.attempt_id is not None
+
+    @property
+    def concluded(self) -> bool:
+        """Whether its body is gone, and how it ended is being written down: nothing changes that any more."""
+        return self.entry is not None and self.entry.holding
 
     @property
     def given_up(self) -> bool:

@@ -1,4 +1,4 @@
-"""A tool that waits for an execution which is not its child: the planner is told, so that no such wait is endless."""
+"""A tool that waits for an execution which is not its child."""
 
 from __future__ import annotations
 
@@ -7,38 +7,18 @@ from contextlib import contextmanager
 
 from ._actor import running_in
 from ._execution import Record
-from ._lifecycle import FINAL
-from ._room import standing_of
-from ._settlement import wake
-from .capacity import Claim, Refused
+from ._following import joining
 
 
 @contextmanager
 def joined(leader: Record) -> Generator[str | None]:
     """As long as the block lasts, the tool that this task runs counts as waiting for *leader*.
 
-    Yields None; or, when *leader* waits, directly or not, for something that this tool or its callers hold, that cycle
-    in words. Then nothing is counted, and waiting would never end.
+    Yields what `joining` does.
     """
-    core = leader.core
-    waiter = running_in(core)
-    if waiter is None or waiter.over or leader.state in FINAL or _is_still_asked(leader):
+    waiter = running_in(leader.core)
+    if waiter is None or waiter.over:
         yield None
         return
-    core.numbered += 1
-    follower = Claim(order=core.numbered, owner=waiter.owner, parent=standing_of(waiter), label=waiter.id)
-    decision = core.planner.join(follower, standing_of(leader))
-    if decision.others:
-        wake(core, decision.others)
-    if isinstance(decision, Refused):
-        yield decision.text
-        return
-    try:
-        yield None
-    finally:
-        core.planner.leave(follower)
-
-
-def _is_still_asked(record: Record) -> bool:
-    """Whether it is not known yet what *record* needs: a hook of the user's has not answered."""
-    return record.hook is not None or record.hook_scope is not None
+    with joining(waiter, leader) as cycle:
+        yield cycle

@@ -16,6 +16,7 @@ from ..errors import ExecutionAborted, ExecutionOver, RepeatRefused
 from ._abort import abort_children, request_abort
 from ._chunks import Kept, Pipeline, Staged, StreamOfChunks
 from ._concurrency import Latch, open_private_nursery
+from ._entries import begun_or_failed
 from ._events import ExecutionStarted
 from ._execution import Record
 from ._failures import readable_error_of, without_wrapping
@@ -106,6 +107,9 @@ class OnionBody:
                 await self._plan.tool.load()
                 self._must_be_wanted()
             record = self._record
+            if record.entry is not None and not record.entry.started:
+                await begun_or_failed(record.entry, read_only=self._plan.read_only)
+                self._must_be_wanted()
             if record.permit is not None:
                 from ._spending import use_up_or_fail  # noqa: PLC0415  # only who has rules pays for it
 

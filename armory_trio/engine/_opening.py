@@ -125,10 +125,12 @@ async def open_supervisor(
 
 @asynccontextmanager
 async def _tasks(supervisor: Supervisor, core: Core) -> AsyncGenerator[None]:
+    await core.ledger.look()
     async with open_private_nursery() as outer:
         ending = Latch()
-        clock, watch = trio.CancelScope(shield=True), trio.CancelScope()
+        clock, leases, watch = trio.CancelScope(shield=True), trio.CancelScope(shield=True), trio.CancelScope()
         outer.start_soon(_keep_time, core, clock, name="armory_trio: timers")
+        outer.start_soon(_keep_leases, core, leases, name="armory_trio: leases")
         with trio.CancelScope(shield=True):  # a shielded task that is started by a cancelled one would never be ours
             core.nursery = await outer.start(_own_bodies, ending, name="armory_trio: executions")
         outer.start_soon(_watch_for_cancellation, supervisor, watch, name="armory_trio: watch")
@@ -137,12 +139,18 @@ async def _tasks(supervisor: Supervisor, core: Core) -> AsyncGenerator[None]:
             await supervisor.shutdown("drain")
         finally:
             await supervisor.end(watch, ending)  # noqa: ASYNC102  # shields itself; bounded by what cannot be stopped
-            clock.cancel("the supervisor is closed")
+            for scope in (clock, leases):
+                scope.cancel("the supervisor is closed")
 
 
 async def _keep_time(core: Core, scope: trio.CancelScope) -> None:
     with scope:
         await core.timers.run()
+
+
+async def _keep_leases(core: Core, scope: trio.CancelScope) -> None:
+    with scope:
+        await core.ledger.keep()
 
 
 async def _own_bodies(ending: Latch, *, task_status: trio.TaskStatus[trio.Nursery]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, TypedDict, cast
+from typing import TYPE_CHECKING, Final, TypedDict, cast
 
 import msgspec
 
@@ -14,6 +14,9 @@ from ..definitions import ElicitAnswer, ElicitRequest, RequestContext
 from ..errors import DefinitionError
 from ..toolbox import Resolution
 from ._authority import Authority
+
+if TYPE_CHECKING:
+    from ..ledger import ResolutionReceipt
 
 Elicitor = Callable[[ElicitRequest], Awaitable[ElicitAnswer]]
 """Asks a person; cancelled when the question is withdrawn."""
@@ -30,6 +33,9 @@ class CallOptions(TypedDict, total=False):
         idle_timeout: Seconds without progress, log line or chunk after which the call is stopped.
         human_timeout: Seconds that a question to a person may stay open.
         request_context: On whose behalf the call is made.
+        idempotency_key: What makes it the same call as another: with one key, for one tenant, a tool does its effect
+            once. It takes the place of the tool's own.
+        resolution_receipt: What was decided about an earlier attempt with this key of which nobody knows how it ended.
         elicit: Asks a person on behalf of the tool.
         metadata: Anything; handed to the tool by reference, never copied, logged, stored or shown.
     """
@@ -40,6 +46,8 @@ class CallOptions(TypedDict, total=False):
     idle_timeout: float | None
     human_timeout: float | None
     request_context: RequestContext | None
+    idempotency_key: str | None
+    resolution_receipt: ResolutionReceipt | None
     elicit: Elicitor | None
     metadata: object
 
@@ -55,6 +63,8 @@ class Options(msgspec.Struct, frozen=True):
     request_context: RequestContext | None = None
     elicit: Elicitor | None = None
     metadata: object = None
+    idempotency_key: str | None = None
+    resolution_receipt: ResolutionReceipt | None = None
 
 
 NO_OPTIONS: Final = Options()
@@ -83,6 +93,9 @@ def freeze_options(given: CallOptions) -> Options:
     if deadline is not None and (not _is_number(deadline) or math.isnan(deadline)):
         raise ValueError(f"deadline={deadline!r}: give a point on trio's clock, such as trio.current_time() + 10")
     _check_kind("owner_id", options.owner_id, str, "a string")
+    _check_kind("idempotency_key", options.idempotency_key, str, "a string")
+    if options.idempotency_key is not None and not options.idempotency_key.strip():
+        raise ValueError("idempotency_key is blank; give a key, or None for none")
     _check_kind("request_context", options.request_context, RequestContext, "a RequestContext")
     if options.elicit is not None and not callable(options.elicit):
         raise TypeError(f"elicit={options.elicit!r}: give an async function that answers an ElicitRequest")

@@ -33,6 +33,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
         timed: Whether a call has a time limit of its own, even if its caller names none.
         read_only: Whether its effect is always ``none``.
         interruptible: False when the tool must never be cancelled.
+        keyed: Whether a call of it may have a key that its caller does not give, or must have one.
         middleware: What stands around the body, outermost first.
         check_output: Refuses a value that is not what the tool promised.
         awaits: Whether the arguments have to be validated by something that waits.
@@ -68,6 +69,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
     effect_windows: bool
     interruptible: bool
     key_required: bool
+    keyed: bool
     middleware: tuple[Middleware, ...]
     check_output: Callable[[object], object] | None
     bare: bool
@@ -108,15 +110,14 @@ def compile_plan(tool: Tool[..., object], toolbox: Toolbox, *, groups: Container
     A *label* tells its own limit from that of another tool that had its id before.
     """
     definition, options = tool.definition, tool.options
-    identity = str(tool.id)
     timeout = toolbox.default_timeout if options.timeout is None else options.timeout
-    targets, own = _exclusive_targets(definition), _PER_TOOL + identity + label
-    size = 1 if targets == _ALONE else options.concurrency
+    targets, own = _exclusive_targets(definition), _PER_TOOL + tool.id.text + label
+    size, semantics = 1 if targets == _ALONE else options.concurrency, definition.semantics
     return Plan(
         tool=tool,
         toolbox=toolbox,
         name=tool.name,
-        id=identity,
+        id=tool.id.text,
         kind=tool.kind,
         placement=options.placement,
         invoke=tool.invoke,
@@ -134,8 +135,9 @@ def compile_plan(tool: Tool[..., object], toolbox: Toolbox, *, groups: Container
         availability=options.availability,
         read_only=definition.classification.effect_class == "read-only",
         effect_windows=definition.effect_windows,
-        interruptible=definition.semantics.cancellation != "unsupported",
-        key_required=definition.semantics.idempotency == "required",
+        interruptible=semantics.cancellation != "unsupported",
+        key_required=semantics.idempotency == "required",
+        keyed=options.idempotency_key is not None or semantics.idempotency == "required",
         middleware=tool.middleware or (),
         check_output=tool.check_output,
         bare=not tool.middleware and tool.load is None,

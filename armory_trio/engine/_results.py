@@ -13,6 +13,7 @@ from ..definitions import (
     Content,
     Effect,
     EffectRecord,
+    Idempotency,
     PendingApproval,
     RequiredAction,
     TextContent,
@@ -44,7 +45,7 @@ def success(record: Record, value: object, content: tuple[Content, ...], effect:
         0.0 if record.started_at is None else now - record.started_at,
     )
     plan = record.plan
-    plain = record.permit is None and (plan is None or not plan.digests)
+    plain = record.permit is None and record.entry is None and (plan is None or not plan.digests)
     record.result = result if plain else _completed(record, result)
 
 
@@ -129,6 +130,13 @@ def _completed(record: Record, result: ToolResult[object]) -> ToolResult[object]
     plan, permit = record.plan, record.permit
     if plan is not None and plan.digests:
         result = _with_digests(record, plan, result)
+    if record.entry is not None and record.entry.about is not None:
+        result = msgspec.structs.replace(result, idempotency=record.entry.about)
+    elif record.entry is not None and record.attempts and record.entry.told_key is not None:
+        # Told before how it ended could be written down; whoever waits for that is told more.
+        entry = record.entry
+        said = Idempotency("fresh", entry.told_key, entry.attempt_id, recorded=False)
+        result = msgspec.structs.replace(result, idempotency=said)
     if permit is not None and permit.edited:
         result = msgspec.structs.replace(result, executed_arguments_edited=True)
     return result

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -24,6 +25,7 @@ from ..definitions import (
     RequiredAction,
     ToolError,
     ToolFailure,
+    ToolResult,
     repair_hints,
 )
 from ..errors import ExecutionAborted, ExecutionOver
@@ -34,6 +36,7 @@ from ._failures import description_of, error_of, issues_of, sayable, unfit, unre
 from ._journal import Journal
 from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Abort, Event, strongest
 from ._plan import Plan
+from ._retelling import with_chunks
 from ._streams import end_stages
 from .capacity import Claim
 
@@ -127,6 +130,17 @@ def pause(record: Record, action: RequiredAction, pending: PendingApproval | Non
         end(record, "settle", require_action(record, action, pending))
 
 
+def answer(record: Record, result: ToolResult[object]) -> None:
+    """End a queued execution with *result*, which another attempt came to; its body was not entered."""
+    if record.over:
+        return
+    error = result.error
+    record.result = result
+    record.verdict = (result.outcome, None if error is None else error.category, None if error is None else error.code)
+    _release(record, result.effect)
+    end(record, "settle", result.effect)
+
+
 def _succeed(record: Record, value: object, content: tuple[Content, ...], now: float) -> Effect:
     effect = record.effect
     results.success(record, value, content, effect, now)
@@ -136,6 +150,12 @@ def _succeed(record: Record, value: object, content: tuple[Content, ...], now: f
 
 
 def _release(record: Record, effect: Effect) -> None:
+    if record.entry is not None and record.entry.holding:
+        return  # it is written down first
+    _let_caller_go(record, effect)
+
+
+def _let_caller_go(record: Record, effect: Effect) -> None:
     if record.released is not None:
         record.released.set()
     if record.feeder is not None:
@@ -151,6 +171,30 @@ def _release(record: Record, effect: Effect) -> None:
 
 
 # -- the body is gone
+
+
+async def written_down(record: Record, conclude: Callable[[], None]) -> None:
+    """Let *conclude* decide how a body ended, write that into the ledger, and only then tell anybody.
+
+    Cancelled: never halfway. Bounded, whatever the ledger does.
+    """
+    entry, released = record.entry, record.verdict is not None
+    assert entry is not None
+    entry.holding = True
+    try:
+        conclude()
+        if record.result is not None and record.plan is not None:
+            result = msgspec.structs.replace(record.result, effect=record.effect)
+            if record.chunks:
+                result = with_chunks(result, record.collected, live=record.feeder is not None)
+            await entry.end(result, record.plan.tool.output_contract, attempts=record.attempts)
+            record.result = entry.told(record.result, result.chunks)
+    finally:
+        entry.holding = False
+        if not released and record.verdict is not None:
+            _let_caller_go(record, record.effect)
+        if entry.ending is not None:
+            entry.ending()
 
 
 def hand_on(record: Record, action: RequiredAction, pending: PendingApproval | None) -> None:
@@ -269,6 +313,9 @@ def end(record: Record, event: Event, effect: Effect, now: float | None = None) 
     core = record.core
     if now is None:
         now = core.now()
+    if record.entry is not None and record.entry.holding:
+        record.entry.ending = partial(end, record, event, effect, now)
+        return
     record.ended_at = now
     if event == "late-end":
         record.apply(event)
@@ -287,6 +334,8 @@ def end(record: Record, event: Event, effect: Effect, now: float | None = None) 
         record.claim_held = False
     if record.permit is not None:
         record.permit.way.ended(record)
+    if record.entry is not None:
+        record.entry.left(record)
     record.validated = record.scope = record.journal = record.call = record.on_released = record.outside = None
     if record.abort_latch is not None:
         record.abort_latch.set()

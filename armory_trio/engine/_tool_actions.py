@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ..definitions import CleanupStatus, EffectRecord, LogLevel
 from ..errors import ArmoryError, ExecutionOver
+from ._entries import FenceLost, LedgerUnavailable, refusal
 from ._events import CustomEmitted, EffectClosed, EffectOpened, LogWritten, ProgressReported
 from ._execution import Record
 from ._lifecycle import CLEANUP_PENDING, FINAL, Progress
@@ -104,6 +105,27 @@ class Actions:
     def close_window(self, window: Window, exc: BaseException | None) -> None:
         window.close(by_exception=exc is not None)
         self._told_closed(window)
+
+    async def write_opened(self, window: Window) -> None:
+        """Let the ledger write down that *window* is open, before the world changes. Shielded, and bounded.
+
+        Raises:
+            ToolFailure: It can't be, so nothing may be changed.
+        """
+        entry = self.record.entry
+        if entry is None or not entry.started:
+            return
+        try:
+            await entry.open_window()
+        except (FenceLost, LedgerUnavailable) as exc:
+            self.leave_unentered(window)
+            raise refusal("an effect window can't be recorded", exc) from exc
+
+    async def write_closed(self, window: Window) -> None:
+        """Let the ledger write down what happened in *window*. Shielded, and bounded; never raises."""
+        entry = self.record.entry
+        if entry is not None and entry.started:
+            await entry.close_window(window.record())
 
     def leave_unentered(self, window: Window) -> None:
         window.not_entered()

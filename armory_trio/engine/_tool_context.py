@@ -49,23 +49,29 @@ class _EffectBlock:
         context.run(context.actions.open_window, self._window, label, target)
 
     async def __aenter__(self) -> EffectWindow:
+        await self._context.actions.write_opened(self._window)
         try:
             await trio.lowlevel.checkpoint_if_cancelled()
         except BaseException:
-            self._context.run(self._context.actions.leave_unentered, self._window)
+            self._context.actions.leave_unentered(self._window)
+            await self._context.actions.write_closed(self._window)  # noqa: ASYNC102, ASYNC120  # shields itself
             raise
         return self._window
 
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.__exit__(kind, exc, traceback)
+        self._context.actions.close_window(self._window, exc)
+        await self._context.actions.write_closed(self._window)  # noqa: ASYNC102  # shields itself
 
     def __enter__(self) -> EffectWindow:
+        self._context.must_be_writable(self._window)
+        self._context.wait_for(self._context.actions.write_opened, self._window)
         try:
             self._context.check()
         except BaseException:
             self._context.run(self._context.actions.leave_unentered, self._window)
+            self._context.wait_for(self._context.actions.write_closed, self._window)
             raise
         return self._window
 
@@ -73,6 +79,7 @@ class _EffectBlock:
         self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._context.run(self._context.actions.close_window, self._window, exc)
+        self._context.wait_for(self._context.actions.write_closed, self._window)
 
 
 class _WaitingBlock:
@@ -119,6 +126,22 @@ class _Common:
         """Do *action* soon, in order."""
         action(*args)
 
+    def wait_for(self, _action: Callable[[Window], Awaitable[None]], _window: Window, /) -> None:
+        """Do *_action*, which waits for the ledger, if there is anything to write."""
+
+    def must_be_writable(self, window: Window) -> None:
+        """Refuse *window* if the ledger has to know of it, and nothing here can wait for that.
+
+        Raises:
+            ArmoryError: It is so.
+        """
+        if self._record.entry is not None and self._record.entry.started:
+            self.actions.leave_unentered(window)
+            raise ArmoryError(
+                f"{self.tool_name!r} can't open an effect window with `with` on trio's thread, since that would have to "
+                f"wait until it is written down; make it async, or let it run in a thread"
+            )
+
     @property
     def _toolbox(self) -> Toolbox:
         plan = self._record.plan
@@ -151,6 +174,11 @@ class _Common:
     @property
     def request_context(self) -> RequestContext | None:
         return self._record.request_context
+
+    @property
+    def idempotency_key(self) -> str | None:
+        entry = self._record.entry
+        return None if entry is None else entry.told_key
 
     @property
     def metadata(self) -> object:
@@ -278,6 +306,13 @@ class ThreadContext(_Common, BlockingContext):
 
     def post(self, action: Callable[..., object], *args: object) -> None:
         self._token.run_sync_soon(action, *args)
+
+    def must_be_writable(self, window: Window) -> None:
+        pass
+
+    def wait_for(self, action: Callable[[Window], Awaitable[None]], window: Window, /) -> None:
+        if self._record.entry is not None and self._record.entry.started:
+            trio.from_thread.run(action, window, trio_token=self._token)
 
     def wait_abort_requested(self) -> None:
         trio.from_thread.run(self._blocking.wait_abort_requested, trio_token=self._token)

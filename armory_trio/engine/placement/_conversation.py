@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final, cast
@@ -73,6 +74,7 @@ class Conversation:
         "_sink",
         "_splitter",
         "_unsent",
+        "_unwritten",
         "_windows",
         "_worker",
         "end",
@@ -86,6 +88,8 @@ class Conversation:
         self._worker = worker
         self._actions = Actions(record)
         self._windows: dict[int, Window] = {}
+        self._unwritten: deque[OpenWindow | CloseWindow] = deque()
+        """What the ledger has to know of before the worker is answered."""
         self._sink: ChunkSink | None = None
         self._owed = 0
         self._splitter = Splitter(crossing.process.max_frame + ROOM)
@@ -115,6 +119,7 @@ class Conversation:
                     watching.cancel_scope.cancel("the body has ended")
                 if self.end is None and self._worker.exited.is_set:
                     self._hear(self._worker.receive_rest())
+                    await self._write_down_all()
                 if self.end is None:
                     speaking.cancel_scope.cancel("the worker is lost")
                 else:
@@ -183,6 +188,23 @@ class Conversation:
             if not received:
                 return
             self._hear(received)
+            await self._write_down_all()
+
+    async def _write_down_all(self) -> None:
+        while self._unwritten:
+            await self._write_down(self._unwritten.popleft())
+
+    async def _write_down(self, message: OpenWindow | CloseWindow) -> None:
+        """The world is about to change, or was: the worker goes on when the ledger knows."""
+        answer = self._answer_to(message)
+        if answer.error is None:
+            window = self._windows[message.number]
+            write = self._actions.write_opened if isinstance(message, OpenWindow) else self._actions.write_closed
+            try:
+                await write(window)
+            except ToolFailure as exc:
+                answer = Answer("refused", str(exc))
+        self._say(answer)
 
     def _hear(self, received: bytes | bytearray) -> None:
         try:
@@ -213,7 +235,15 @@ class Conversation:
             case _:
                 if len(self._unsent) > _UNHEARD:
                     raise BrokenFrame("questions, and it hears no answer")
+                if isinstance(message, OpenWindow | CloseWindow) and self._is_recorded:
+                    self._unwritten.append(message)
+                    return
                 self._say(self._answer_to(message))
+
+    @property
+    def _is_recorded(self) -> bool:
+        entry = self._record.entry
+        return entry is not None and entry.started
 
     def _open_stream(self) -> None:
         self._sink = open_sink(self._record)

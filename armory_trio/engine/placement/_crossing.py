@@ -57,6 +57,7 @@ class Crossing:
             context=self._context(),
             credits=plan.tool.options.buffer,
             max_frame=self.process.max_frame,
+            idempotency_key=None if record.entry is None else record.entry.told_key,
         )
 
     def _arguments(self, record: Record, plan: Plan) -> bytes:

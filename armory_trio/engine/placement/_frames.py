@@ -41,6 +41,7 @@ class Call(Message, frozen=True, tag="call"):
         context: The named values, as msgpack.
         credits: Chunks that may be on their way.
         max_frame: The most bytes of one value.
+        idempotency_key: What makes it the same call as another.
     """
 
     module: str
@@ -56,6 +57,7 @@ class Call(Message, frozen=True, tag="call"):
     context: msgspec.Raw
     credits: int
     max_frame: int
+    idempotency_key: str | None = None
 
 
 class Answer(Message, frozen=True, tag="answer"):

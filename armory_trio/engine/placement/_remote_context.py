@@ -212,6 +212,10 @@ class RemoteContext(BlockingContext):
         return self._call.request_context
 
     @property
+    def idempotency_key(self) -> str | None:
+        return self._call.idempotency_key
+
+    @property
     def metadata(self) -> object:
         self._stays("metadata")
 

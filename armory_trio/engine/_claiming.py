@@ -1,0 +1,301 @@
+"""The ledger on the way of a call: whether it was done before, is being done, or is begun now."""
+
+from __future__ import annotations
+
+import inspect
+import secrets
+from collections.abc import Mapping
+from contextlib import nullcontext
+from functools import partial
+from typing import Final, cast
+
+import msgspec
+import trio
+
+from ..definitions import ToolResult, canonical_text
+from ..ledger import (
+    Answer,
+    Attempt,
+    Claim,
+    Fresh,
+    LedgerKey,
+    ReceiptError,
+    Running,
+    Unknown,
+    resolve_with,
+    verify_receipt,
+)
+from ._entries import Entry, FenceLost, Place
+from ._execution import Record
+from ._failures import description_of
+from ._following import joining
+from ._permits import Hook
+from ._plan import Plan
+from ._recorded import LEDGER, Cycle, Joined, claimed
+from ._settlement import refuse, wake
+
+_LOOK_AGAIN_AFTER: Final = 0.25
+"""Seconds between two looks at an attempt that runs in another process."""
+
+_SOON: Final = 0.01
+_FENCE_BYTES: Final = 18
+
+
+def key_of(record: Record, plan: Plan) -> str | None:
+    """The key of the call: its caller's, or else the tool's; None if it has none.
+
+    What the tool's function raises passes through.
+
+    Raises:
+        TypeError: It answered something that is no text.
+    """
+    if record.options.idempotency_key is not None:
+        return record.options.idempotency_key
+    function = plan.tool.options.idempotency_key
+    if function is None:
+        return None
+    arguments = cast("Mapping[str, object]", plan.tool.contract.dump(record.validated))
+    found = cast("object", function(arguments))
+    if found is None:
+        return None
+    if not isinstance(found, str):
+        if inspect.iscoroutine(found):
+            found.close()
+        raise TypeError(f"idempotency_key answered a {type(found).__name__}; answer text, or None")
+    return found if found.strip() else None
+
+
+def take_entry(record: Record, plan: Plan) -> bool:
+    """See what of the ledger the call needs. False if it is over: its key can't be used, so that it was refused."""
+    record.entry = None
+    try:
+        key = key_of(record, plan)
+        if record.over:
+            return False  # the function of the tool aborted it
+        entry = _entry_for(record, plan, key)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:  # noqa: ASYNC103  # a function of the user's may raise anything; nothing is awaited
+        message = f"the idempotency key of {plan.name!r} could not be told: {description_of(exc)}"
+        refuse(record, "internal", "INTERNAL_ERROR", message)
+        return False  # noqa: ASYNC104  # as said
+    record.entry = entry
+    if key is None and plan.key_required:
+        message = f"the tool {plan.name!r} only runs with an idempotency key, and this call has none"
+        refuse(record, "validation", "IDEMPOTENCY_KEY_REQUIRED", message)
+    elif key is not None and entry is None:
+        message = "an idempotency key counts within a tenant: give request_context= with one"
+        refuse(record, "permission", "AUTHORITY_REQUIRED", message)
+    return not record.over
+
+
+def _entry_for(record: Record, plan: Plan, key: str | None) -> Entry | None:
+    """What a call with this *key* needs of the ledger. None: nothing; or, where there is a key, nothing yet.
+
+    Raises:
+        JsonError: The key, or the tenant, can't be written down.
+    """
+    ledger, context = record.core.ledger, record.request_context
+    tenant = None if context is None else context.tenant
+    if key is None:
+        if not ledger.durable or plan.read_only:
+            return None
+        found = LedgerKey(tenant or "", plan.id, record.id)
+        return Entry(ledger.store, found, record.id, _left, recovery_only=True)
+    if tenant is None:
+        return None
+    entry = Entry(ledger.store, LedgerKey(tenant, plan.id, key), record.id, _left, recovery_only=False)
+    entry.receipt = record.options.resolution_receipt
+    return entry
+
+
+def claim(record: Record) -> None:
+    """Ask the ledger whether the call was done before, is being done, or may begin."""
+    record.waits_for = LEDGER
+    record.hook = Hook(partial(_claim, record), claimed)
+
+
+async def _claim(record: Record) -> object:
+    """Claim an attempt; wait for one that runs. Cancelled: what was claimed is released when the call has ended."""
+    plan, entry, ledger = record.plan, record.entry, record.core.ledger
+    assert plan is not None
+    assert entry is not None
+    made, place = _claim_of(record, plan, entry), Place()
+    try:
+        while True:
+            found: object = await _asked(entry, made)
+            place.leave()
+            if isinstance(found, Unknown) and entry.receipt is not None:
+                found = await _resolved(record, entry, made, found.attempt)
+            if isinstance(found, Fresh):
+                ledger.hold(entry)
+                return found
+            if not isinstance(found, Running):
+                return found
+            ended = await _wait_for(record, entry, found.attempt, place)
+            if ended is not None:
+                return ended
+    finally:
+        place.leave()
+
+
+async def _wait_for(record: Record, entry: Entry, attempt: Attempt, place: Place) -> object:
+    """Wait for the attempt of somebody else, here or elsewhere. None: ask again what became of it."""
+    caller = _caller_named(record, attempt.execution_id)
+    if caller is not None:
+        return Cycle(
+            "IDEMPOTENCY_CYCLE", f"{caller.name!r} ({caller.id}), which called it, has the same idempotency key"
+        )
+    ahead = record.core.ledger.mine.get(entry.text)
+    leader = None if ahead is None else record.core.live.get(ahead.execution_id)
+    if ahead is not None and leader is not None:
+        return await _join(record, leader, ahead, place)
+    left = attempt.lease_expires_at - entry.store.now()
+    await trio.sleep(min(_LOOK_AGAIN_AFTER, max(_SOON, left)))
+    return None
+
+
+def _caller_named(record: Record, execution_id: str) -> Record | None:
+    """Who called *record*, directly or not, from here or from within another supervisor, if that is its id."""
+    above = record.parent or record.outside
+    while above is not None and above.id != execution_id:
+        above = above.parent or above.outside
+    return above
+
+
+def _claim_of(record: Record, plan: Plan, entry: Entry) -> Claim:
+    ledger = record.core.ledger
+    return Claim(
+        key=entry.key,
+        tool_name=plan.name,
+        attempt_id=secrets.token_urlsafe(_FENCE_BYTES),
+        arguments=canonical_text(plan.tool.contract.dump(record.validated), mode="exact"),
+        execution_id=record.id,
+        host=ledger.host,
+        policy_revision=record.core.toolbox.policy_revision,
+        read_only=plan.read_only,
+        windows_declared=plan.effect_windows,
+        deduplicates=not entry.recovery_only,
+        lease=ledger.lease,
+        cap=ledger.cap,
+    )
+
+
+async def _resolved(record: Record, entry: Entry, made: Claim, attempt: Attempt) -> object:
+    """Do what was decided about an attempt of which nobody knows how it ended, if the decision counts.
+
+    Raises:
+        ReceiptError: It does not.
+    """
+    receipt, authority = entry.receipt, record.core.settings.authority
+    assert receipt is not None
+    if authority.keys is None:
+        raise ReceiptError("unsigned", "this supervisor has no keys: open it with keys=")
+    await verify_receipt(authority.keys, receipt, domain=authority.domain_of(entry.key.tenant))
+    found = await entry.do(resolve_with(receipt, attempt, claim=made if receipt.decision == "retry" else None))
+    if isinstance(found, Fresh):
+        entry.attempt_id = found.attempt.attempt_id
+        return found
+    return await _asked(entry, made)  # decided so, or by somebody else meanwhile: what stands there now
+
+
+async def _asked(entry: Entry, made: Claim) -> Answer:
+    # Shielded, so that what is claimed is known to be: a call that is stopped meanwhile gives it back.
+    found = await entry.do(made)
+    if isinstance(found, Fresh):
+        entry.attempt_id = found.attempt.attempt_id
+    await trio.lowlevel.checkpoint_if_cancelled()
+    return found
+
+
+async def _join(record: Record, leader: Record, ahead: Entry, place: Place) -> object:
+    """Wait for *leader*. None if its body never began: then those who waited take its place in their order."""
+    record.waits_for = f"joined:{leader.id}"
+    record.publish()
+    with nullcontext() if record.parent is None else joining(record.parent, leader) as cycle:
+        if cycle is not None:
+            return Cycle("CAPACITY_CYCLE", cycle)
+        place.stand(ahead.line)
+        await ahead.over.wait()
+    record.waits_for = LEDGER
+    if ahead.result is not None:
+        return Joined(ahead.result)
+    await place.come_first()
+    return None
+
+
+def start(record: Record) -> None:
+    """Let the ledger write down that the body is about to begin."""
+    assert record.entry is not None
+    record.waits_for = LEDGER
+    record.hook = Hook(record.entry.start, _started)
+
+
+def _started(record: Record, _answer: object, failure: BaseException | None) -> None:
+    record.waits_for = None
+    entry, plan = record.entry, record.plan
+    assert entry is not None
+    assert plan is not None
+    if failure is None:
+        return
+    if isinstance(failure, FenceLost):
+        _claim_anew(record, entry)
+    elif plan.read_only:
+        entry.go_on_unrecorded()
+    else:
+        refuse(record, "unavailable", "LEDGER_UNAVAILABLE", f"its start can't be recorded: {failure}")
+
+
+def _claim_anew(record: Record, entry: Entry) -> None:
+    """Its place was taken before its body could begin: ask what became of that, and hold nothing meanwhile."""
+    record.core.ledger.let_go(entry)
+    entry.attempt_id, entry.lost, entry.tried = None, False, False
+    _leave_room(record)
+    claim(record)
+
+
+def _leave_room(record: Record) -> None:
+    """Give back the slots of *record*, which may have to wait for somebody else who needs them."""
+    held, planner = record.claim, record.core.planner
+    if held is not None:
+        wake(record.core, planner.release(held) if record.claim_held else planner.withdraw(held))
+        record.claim, record.claim_held, record.turn = None, False, None
+
+
+def give_up(record: Record) -> None:
+    """Let go of what *record*, whose body has not begun, has claimed: it will claim something else."""
+    entry = record.entry
+    assert entry is not None
+    record.entry = None
+    record.core.ledger.let_go(entry)
+    _leave_room(record)
+    record.core.nursery.start_soon(_release, entry, name=f"{record.id}: gives up a claim")
+
+
+async def _release(entry: Entry) -> None:
+    try:
+        await entry.release()
+    finally:
+        entry.let_them_go()
+
+
+def _left(record: Record) -> None:
+    """*record* is over: let go of what it holds, and let those go who wait for it."""
+    entry, ledger = record.entry, record.core.ledger
+    if entry is None:
+        return
+    ledger.let_go(entry)
+    if entry.attempt_id is None or entry.ended or record.result is None:
+        entry.let_them_go()
+        return
+    result = msgspec.structs.replace(record.result, effect=record.effect)
+    name = f"{record.id}: leaves the ledger"
+    record.core.nursery.start_soon(_give_back, entry, result, record.attempts, name=name)
+
+
+async def _give_back(entry: Entry, result: ToolResult[object], attempts: int) -> None:
+    """Write down how a call ended that was not held back for that: before its body began, or when everything fell."""
+    try:
+        await entry.end(result, None, attempts=attempts)
+    finally:
+        entry.let_them_go()

@@ -1,0 +1,171 @@
+"""Receipts: what somebody decided about an attempt of which nobody knows how it ended."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+import trio
+
+from armory_trio import RequestContext, Toolbox, ToolCall, open_supervisor, tool
+from armory_trio.authority.signing import Keyring, SigningKey
+from armory_trio.ledger import Attempt, Decision, ResolutionReceipt
+from tests.engine.ledger.stores import (
+    BANK,
+    HER,
+    KEYS,
+    Bank,
+    Money,
+    Troubled,
+    code_of,
+    receipt_for,
+    the_attempt,
+    told_of,
+)
+from tests.requirements import requirement
+
+FAILS = ToolCall("pay", {"fails": "before"})
+
+
+async def left_unknown(bank: Bank, store: Troubled, call: ToolCall = FAILS) -> Attempt:
+    async with open_supervisor(Toolbox(bank.tools()), ledger=store, default_request_context=HER) as supervisor:
+        await supervisor.execute(call, idempotency_key="k")
+    attempt = await the_attempt(store)
+    assert attempt is not None and attempt.state == "unknown"
+    return attempt
+
+
+@requirement("keeping.receipts.retry")
+async def test_a_receipt_that_says_retry_lets_one_other_attempt_run() -> None:
+    bank, store = Bank(), Troubled()
+    attempt = await left_unknown(bank, store)
+    receipt = await receipt_for(attempt, "retry")
+    async with open_supervisor(Toolbox(bank.tools()), ledger=store, keys=KEYS, default_request_context=HER) as it:
+        first = await it.execute(FAILS, idempotency_key="k", resolution_receipt=receipt)
+        used = await it.execute(FAILS, idempotency_key="k", resolution_receipt=receipt)
+        plain = await it.execute(FAILS, idempotency_key="k")
+        kept = await the_attempt(store)
+
+    assert (told_of(first), bank.began) == ("fresh", 2)
+    assert (code_of(used), told_of(plain)) == ("AUTHORITY_REQUIRED", "unknown-outcome")
+    assert kept is not None and (kept.number, kept.receipt is not None) == (2, True)
+
+
+@requirement("keeping.receipts.completed")
+@pytest.mark.parametrize("typed", [False, True])
+async def test_a_receipt_that_says_completed_is_the_answer_from_then_on(typed: bool) -> None:
+    bank, store = Bank(), Troubled()
+
+    @tool(effect=BANK, output=Money if typed else None, name="pay")
+    async def pay(cents: int = 100, seconds: float = 0.0, fails: str = "") -> Money:
+        bank.began += 1
+        raise ValueError("the line is dead")
+
+    async with open_supervisor(Toolbox([pay]), ledger=store, keys=KEYS, default_request_context=HER) as it:
+        await it.execute(ToolCall("pay"), idempotency_key="k")
+        attempt = await the_attempt(store)
+        assert attempt is not None
+        receipt = await receipt_for(attempt, "completed", result='{"cents":100,"to":"ann"}')
+        decided = await it.execute(ToolCall("pay"), idempotency_key="k", resolution_receipt=receipt)
+        later = await it.execute(ToolCall("pay"), idempotency_key="k")
+
+    for told in (decided, later):
+        assert (told.outcome, told_of(told), told.effect) == ("success", "deduped", "completed")
+        assert told.value == (Money(100, "ann") if typed else {"cents": 100, "to": "ann"})
+        assert "ann" in str(told.content)
+    assert bank.began == 1
+
+
+@requirement("keeping.receipts.completed")
+async def test_a_receipt_may_carry_a_whole_result_or_nonsense() -> None:
+    bank, store = Bank(), Troubled()
+    attempt = await left_unknown(bank, store)
+    receipt = await receipt_for(attempt, "completed", result=json.dumps({"cents": "many"}))
+
+    @tool(effect=BANK, output=Money, name="pay")
+    async def pay(cents: int = 100, seconds: float = 0.0, fails: str = "") -> Money:
+        return Money(1, "ann")
+
+    async with open_supervisor(Toolbox([pay]), ledger=store, keys=KEYS, default_request_context=HER) as it:
+        told = await it.execute(FAILS, idempotency_key="k", resolution_receipt=receipt)
+
+    assert (code_of(told), told.effect) == ("OUTPUT_INVALID", "completed")
+
+
+@requirement("keeping.receipts.refused")
+@pytest.mark.parametrize("forgery", ["unsigned", "changed", "other-key", "no-keys", "attempt", "arguments", "tenant"])
+@pytest.mark.parametrize("decision", ["retry", "abandoned"])
+async def test_a_receipt_that_does_not_count_decides_nothing(forgery: str, decision: Decision) -> None:
+    bank, store = Bank(), Troubled()
+    attempt = await left_unknown(bank, store)
+    receipt: ResolutionReceipt = await receipt_for(attempt, decision)
+    if forgery == "unsigned":
+        receipt = msgspec.structs.replace(receipt, signature=None)
+    elif forgery == "changed":
+        receipt = msgspec.structs.replace(receipt, evidence="trust me")
+    elif forgery == "other-key":
+        receipt = await receipt_for(attempt, decision, keys=Keyring({"default": [SigningKey("k1", b"guessed")]}))
+    elif forgery == "attempt":
+        receipt = await receipt_for(msgspec.structs.replace(attempt, attempt_id="other"), decision)
+    elif forgery == "arguments":
+        receipt = await receipt_for(msgspec.structs.replace(attempt, arguments="{}"), decision)
+    elif forgery == "tenant":
+        receipt = await receipt_for(msgspec.structs.replace(attempt, tenant="beta"), decision)
+    keys = None if forgery == "no-keys" else KEYS
+    async with open_supervisor(Toolbox(bank.tools()), ledger=store, keys=keys, default_request_context=HER) as it:
+        told = await it.execute(FAILS, idempotency_key="k", resolution_receipt=receipt)
+        plain = await it.execute(FAILS, idempotency_key="k")
+
+    assert (code_of(told), told.effect, told.attempts) == ("AUTHORITY_REQUIRED", "none", 0)
+    assert (told_of(plain), bank.began) == ("unknown-outcome", 1)
+
+
+@requirement("keeping.receipts.refused")
+async def test_a_receipt_about_other_arguments_than_those_of_the_call_is_a_conflict() -> None:
+    bank, store = Bank(), Troubled()
+    attempt = await left_unknown(bank, store)
+    receipt = await receipt_for(attempt, "retry")
+    async with open_supervisor(Toolbox(bank.tools()), ledger=store, keys=KEYS, default_request_context=HER) as it:
+        told = await it.execute(ToolCall("pay", {"cents": 9}), idempotency_key="k", resolution_receipt=receipt)
+
+    assert (code_of(told), bank.paid) == ("IDEMPOTENCY_CONFLICT", [])
+
+
+@requirement("keeping.receipts.needless")
+async def test_a_receipt_where_nothing_is_to_be_decided_changes_nothing() -> None:
+    bank, store = Bank(), Troubled()
+    attempt = await left_unknown(bank, store)
+    receipt = await receipt_for(attempt, "retry")
+    async with open_supervisor(Toolbox(bank.tools()), ledger=store, keys=KEYS, default_request_context=HER) as it:
+        fresh = await it.execute(ToolCall("pay"), idempotency_key="new", resolution_receipt=receipt)
+        deduped = await it.execute(ToolCall("pay"), idempotency_key="new", resolution_receipt=receipt)
+        keyless = await it.execute(ToolCall("pay"), resolution_receipt=receipt)
+
+    assert [told_of(fresh), told_of(deduped), keyless.outcome] == ["fresh", "deduped", "success"]
+
+
+@requirement("keeping.receipts.retry")
+async def test_two_who_hold_the_same_receipt_run_once(autojump_clock: trio.abc.Clock) -> None:
+    bank, store = Bank(), Troubled(takes=0.1)
+    call = ToolCall("pay", {"fails": "before", "seconds": 1})
+    attempt = await left_unknown(bank, store, call)
+    receipt = await receipt_for(attempt, "retry")
+    async with open_supervisor(Toolbox(bank.tools()), ledger=store, keys=KEYS, default_request_context=HER) as it:
+        results = await it.execute_batch([call] * 3, idempotency_key="k", resolution_receipt=receipt)
+
+    assert bank.began == 2
+    assert sorted(str(told_of(each)) for each in results if each.idempotency is not None).count("fresh") == 1
+
+
+@requirement("keeping.receipts.tenant")
+async def test_a_receipt_of_one_tenant_says_nothing_about_another_one() -> None:
+    bank, store = Bank(), Troubled()
+    attempt = await left_unknown(bank, store)
+    receipt = await receipt_for(attempt, "retry")
+    beta = RequestContext(principal="eve", tenant="beta")
+    async with open_supervisor(Toolbox(bank.tools()), ledger=store, keys=KEYS, default_request_context=beta) as it:
+        await it.execute(FAILS, idempotency_key="k")
+        told = await it.execute(FAILS, idempotency_key="k", resolution_receipt=receipt)
+
+    assert (code_of(told), bank.began) == ("AUTHORITY_REQUIRED", 2)
