@@ -219,8 +219,9 @@ class Clients:
                 await trio.sleep(crash.down_for)
 
     async def until_crash(self, supervisor: Supervisor, rest: list[Step], outside: trio.Nursery) -> Crash | None:
+        crash: Crash | None = None
         async with trio.open_nursery() as clients:
-            while rest:
+            while rest and crash is None:
                 step = rest.pop(0)
                 match step:
                     case Ask():
@@ -233,8 +234,8 @@ class Clients:
                         clients.cancel_scope.cancel()
                         silence: dict[type[Operation], Trouble] = dict.fromkeys(OPERATIONS, "raises")
                         self.store.trouble = silence if step.silent else {}
-                        return step
-        return None
+                        crash = step
+        return crash
 
     async def mend(self, operation: type[Operation], lasts: float) -> None:
         await trio.sleep(lasts)
