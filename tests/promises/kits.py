@@ -221,4 +221,30 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 17",
         "Under a supervisor the tools read, stream, report progress, refuse and stop like any others.",
     ),
+    "kits.edit.only-the-match": Requirement(
+        "field case 98",
+        "An edit changes the matched bytes and no other: line ends, byte order marks and invalid bytes stay.",
+    ),
+    "kits.edit.whole": Requirement(
+        "field case 98",
+        "An edited file keeps its permission bits, and one whose edit fails is the old file, with nothing left beside it.",
+    ),
+    "kits.edit.exact": Requirement(
+        "field case 98",
+        "The text occurs exactly once unless all are meant; else the answer says how often, or why it may not occur.",
+    ),
+    "kits.edit.refused": Requirement(
+        "field case 98",
+        "What leads out of the root, is no file, is too large, read-only or changes nothing is refused, and nothing is changed.",
+    ),
+    "kits.edit.changed-meanwhile": Requirement(
+        "field case 98", "A file that somebody else changed after it was read is left as they made it."
+    ),
+    "kits.edit.one-at-a-time": Requirement(
+        "field case 98", "Edits of one file run one after the other, however its path is spelled, and all of them land."
+    ),
+    "kits.edit.declared": Requirement(
+        "field case 98",
+        "The tool exists only when asked for, declares the root as its target, and marks the step that changes the file.",
+    ),
 }

@@ -134,7 +134,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "A test run that uses none of the fixtures does not load the library.",
     ),
     "testing.approver": Requirement(
-        "design 12, armorer-core 6G.60",
+        "design 12",
         "A scripted person answers questions in turn and keeps them; a question or an answer too many fails the test.",
     ),
     "testing.record.approvals": Requirement(

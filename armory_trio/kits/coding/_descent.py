@@ -38,7 +38,7 @@ OPEN_FILE: Final[int] = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os,
 
 SWAPPED: Final = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.ENXIO})
 """What an open says when the name is no longer what the look before it found."""
-_DENIED: Final = frozenset({errno.EACCES, errno.EPERM})
+_DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
 
 
@@ -71,19 +71,22 @@ def look(name: str, parent: int) -> Kind:
     return kind_of(os.stat(name, dir_fd=parent, follow_symlinks=False))
 
 
-def fail(path: str, error: OSError, *, linked: bool = False) -> NoReturn:
+def fail(path: str, error: OSError, *, linked: bool = False, changing: bool = False) -> NoReturn:
     """Turn the file system's error about *path* into a `ToolFailure` that names no place outside the root."""
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         raise NothingThere(path, "is a link to something that does not exist" if linked else "does not exist") from None
     if error.errno == errno.ENAMETOOLONG:
         raise InvalidPath(path, "has a name that is too long for this file system") from None
-    words = f"{quoted(path)} cannot be read: {(error.strerror or 'unknown reason').lower()}"
+    words = (
+        f"{quoted(path)} cannot be {'changed' if changing else 'read'}: {(error.strerror or 'unknown reason').lower()}"
+    )
     facts = {"path": printable(path)}
     if error.errno in _DENIED:
         raise ToolFailure(words, category="permission", code="ACCESS_DENIED", effect="none", details=facts) from None
     if is_exhaustion(error):
         raise ToolFailure(words, category="transient", effect="none", retryable=True, details=facts) from None
-    raise ToolFailure(words, category="internal", code="READ_FAILED", effect="none", details=facts) from None
+    code = "EDIT_FAILED" if changing else "READ_FAILED"
+    raise ToolFailure(words, category="internal", code=code, effect="none", details=facts) from None
 
 
 def is_exhaustion(error: OSError) -> bool:

@@ -37,6 +37,21 @@ from ._descent import (
 from ._paths import NotAFile, split_path
 
 
+@attrs.frozen
+class Entry:
+    """Where a file stands, links on the way followed.
+
+    Args:
+        parent: The handle of its directory; whoever asked closes it.
+        name: Its name in there.
+        trail: The real names of the directories on the way, from the root.
+    """
+
+    parent: int
+    name: str
+    trail: tuple[str, ...]
+
+
 @attrs.frozen(eq=False)
 class RootHandle:
     """The root for as long as one operation lasts. All opening happens below it."""
@@ -61,18 +76,27 @@ class RootHandle:
         """Open a directory for listing; see `open_file`."""
         return self._open(path, "directory")
 
+    def locate(self, path: str) -> Entry:
+        """Find a regular file without opening it. Raises like `open_file`."""
+        with self._descent(path) as descent:
+            parent, name, kind = descent.reach()
+            if name is None or kind != "file":
+                raise NotAFile(path, _mismatch(kind))
+            return Entry(os.dup(parent), name, tuple(descent.trail))
+
     def kind(self, path: str) -> Kind:
         """What is there, links followed: never ``link``. Raises like `open_file`."""
         with self._descent(path) as descent:
             return descent.reach()[2]
 
-    def open_below(self, parent: int, name: str, kind: Literal["file", "directory"]) -> int:
-        """Open *name* in the directory *parent*, never through a link.
+    def open_below(self, parent: int, name: str, kind: Literal["file", "directory"], *, writable: bool = False) -> int:
+        """Open *name* in the directory *parent*, never through a link; a file for writing, too, if *writable*.
 
         Raises:
             OSError: It cannot be opened, or is something else by now.
         """
-        fd = self.base.opener(name, OPEN_FILE if kind == "file" else OPEN_DIRECTORY, dir_fd=parent)
+        flags = OPEN_FILE if kind == "file" else OPEN_DIRECTORY
+        fd = self.base.opener(name, flags | os.O_RDWR if writable else flags, dir_fd=parent)
         if kind_of(os.fstat(fd)) == kind:
             return fd
         os.close(fd)
@@ -180,6 +204,11 @@ class Jail:
             yield RootHandle(Base(fd, self._spellings, self._opener, check))
         finally:
             os.close(fd)
+
+    @property
+    def place(self) -> str:
+        """The path of the root without links, for the host: nothing that a model reads may say it."""
+        return self._spellings[1]
 
     def close(self) -> None:
         """Let go of the root. Closing twice is fine."""

@@ -1,24 +1,29 @@
-"""The kit's functions as tools: each runs in a worker thread, can be stopped in the middle, and only reads."""
+"""The kit's functions as tools: each runs in a worker thread and can be stopped in the middle; but one, they only read."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Iterator
-from typing import Annotated, Final, cast
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Final, Literal, cast, overload
 
 import attrs
 from msgspec import Meta
 
 from ...definitions._context import BlockingContext
-from ...definitions._effects import Risk
+from ...definitions._effects import EffectDeclaration, EffectTarget, Risk
 from ...definitions._making import ToolDecorator, tool
 from ...definitions._tool import Tool
 from ...toolbox import Toolbox
+from ._edit import EditLimits, EditResult, edit_file, place_of
 from ._glob import DEFAULT_RESULTS, GlobQuery, GlobResult, glob
 from ._grep import DEFAULT_MATCHES, GrepLimits, GrepMatch, GrepQuery, GrepResult, GrepSummary, collect_matches, grep
 from ._ignore import ignore_package
 from ._jail import Jail
 from ._limits import instance_of
+from ._match import Edit
+from ._paths import printable
 from ._read import DEFAULT_LINES, FileSlice, ReadLimits, read_file
 from ._regex import regex_engine
 
@@ -34,18 +39,22 @@ class CodingOptions:
         read_file: The name of the tool that reads.
         grep: The name of the tool that searches.
         glob: The name of the tool that lists.
-        namespace: The namespace of all three.
+        edit_file: The name of the tool that edits.
+        namespace: The namespace of all of them.
         read_limits: What one read may give and cost.
         grep_limits: What one search may read and show.
+        edit_limits: What one edit may cost.
         timeout: Seconds that one call may work; None for ever.
     """
 
     read_file: str = "read_file"
     grep: str = "grep"
     glob: str = "glob"
+    edit_file: str = "edit_file"
     namespace: str = "default"
     read_limits: ReadLimits = attrs.field(factory=ReadLimits, validator=instance_of(ReadLimits))
     grep_limits: GrepLimits = attrs.field(factory=GrepLimits, validator=instance_of(GrepLimits))
+    edit_limits: EditLimits = attrs.field(factory=EditLimits, validator=instance_of(EditLimits))
     timeout: float | None = None
 
 
@@ -54,23 +63,46 @@ _DEFAULTS: Final = CodingOptions()
 CodingTools = tuple[Tool[..., FileSlice], Tool[..., GrepResult], Tool[..., GlobResult]]
 """``read_file``, ``grep`` and ``glob``, in this order."""
 
+EditingTools = tuple[Tool[..., FileSlice], Tool[..., GrepResult], Tool[..., GlobResult], Tool[..., EditResult]]
+"""The `CodingTools`, and ``edit_file`` after them."""
 
-def coding_tools(root: str | os.PathLike[str] | Jail, *, options: CodingOptions = _DEFAULTS) -> CodingTools:
+_LONGEST_TARGET: Final = 255
+
+
+@overload
+def coding_tools(
+    root: str | os.PathLike[str] | Jail, *, options: CodingOptions = ..., edits: Literal[False] = ...
+) -> CodingTools: ...
+@overload
+def coding_tools(
+    root: str | os.PathLike[str] | Jail, *, options: CodingOptions = ..., edits: Literal[True]
+) -> EditingTools: ...
+@overload
+def coding_tools(
+    root: str | os.PathLike[str] | Jail, *, options: CodingOptions = ..., edits: bool
+) -> CodingTools | EditingTools: ...
+def coding_tools(
+    root: str | os.PathLike[str] | Jail, *, options: CodingOptions = _DEFAULTS, edits: bool = False
+) -> CodingTools | EditingTools:
     """Tools that read the files below *root* and nothing else: ``read_file``, ``grep`` and ``glob``, in this order.
 
-    Give a `Jail` to say when the root is let go of; else that happens when the tools are collected.
+    With *edits* there is ``edit_file`` after them, which changes files there. Give a `Jail` to say when the root is
+    let go of; else that happens when the tools are collected.
 
     Raises:
         DefinitionError: *root* is no directory, an option is wrong, a package of the extra ``coding`` is missing, or
             this system has no directory handles.
     """
     jail = root if isinstance(root, Jail) else Jail(root)
-    return read_tool(jail, options=options), grep_tool(jail, options=options), glob_tool(jail, options=options)
+    tools = read_tool(jail, options=options), grep_tool(jail, options=options), glob_tool(jail, options=options)
+    return (*tools, edit_tool(jail, options=options)) if edits else tools
 
 
-def coding_toolbox(root: str | os.PathLike[str] | Jail, *, options: CodingOptions = _DEFAULTS) -> Toolbox:
+def coding_toolbox(
+    root: str | os.PathLike[str] | Jail, *, options: CodingOptions = _DEFAULTS, edits: bool = False
+) -> Toolbox:
     """A toolbox of the `coding_tools`. Raises like them."""
-    return Toolbox(coding_tools(root, options=options))
+    return Toolbox(coding_tools(root, options=options, edits=edits))
 
 
 def read_tool(jail: Jail, *, options: CodingOptions = _DEFAULTS) -> Tool[..., FileSlice]:
@@ -160,8 +192,53 @@ def glob_tool(jail: Jail, *, options: CodingOptions = _DEFAULTS) -> Tool[..., Gl
     return find
 
 
+def edit_tool(jail: Jail, *, options: CodingOptions = _DEFAULTS) -> Tool[..., EditResult]:
+    """The tool that edits. It needs no package of the extra. Edits of one file by one owner run one after another."""
+
+    def touched(arguments: Mapping[str, object]) -> list[str]:
+        return [place_of(jail, str(arguments["path"]))]
+
+    @tool(
+        name=options.edit_file,
+        namespace=options.namespace,
+        tags=("coding", "filesystem"),
+        effect=EffectDeclaration("external-write", (EffectTarget("resource", _target_of(jail)),)),
+        effect_windows=True,
+        risk=Risk(mutates=True),
+        writes=touched,
+        timeout=options.timeout,
+    )
+    def edit(
+        ctx: BlockingContext,
+        path: Annotated[str, "The file, relative to the root, such as src/main.py."],
+        old: Annotated[str, "The text to replace, exactly as it stands in the file, spaces and line ends included."],
+        new: Annotated[str, "The text to put in its place; empty to take it out."],
+        *,
+        replace_all: Annotated[bool, "Replace every occurrence; without it there must be exactly one."] = False,
+    ) -> EditResult:
+        """Replace text in an existing file; every other byte stays as it is.
+
+        The result says how many places were changed and the line of the first, counted from 1.
+        """
+        return edit_file(
+            ctx.check,
+            jail,
+            path,
+            Edit(old, new, replace_all),
+            limits=options.edit_limits,
+            window=lambda changed: ctx.effect("edit file", target=printable(changed)),
+        )
+
+    return edit
+
+
+def _target_of(jail: Jail) -> str:
+    uri = Path(jail.place).as_uri()
+    return uri if len(uri) <= _LONGEST_TARGET else f"file:sha256:{hashlib.sha256(uri.encode()).hexdigest()}"
+
+
 def _reader(name: str, options: CodingOptions, *, search: bool) -> ToolDecorator:
-    """The declarations that the three have in common."""
+    """The declarations that those which only read have in common."""
     return tool(
         name=name,
         namespace=options.namespace,
