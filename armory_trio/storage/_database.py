@@ -125,8 +125,8 @@ class Database:
             StoreUnavailable: The tables are of a later version, or not ours, or the directory is missing.
             sqlalchemy.exc.SQLAlchemyError: What else goes wrong. `unavailable` has words for it.
         """
-        if self.place.is_file and not Path(self.place.name).parent.is_dir():
-            raise StoreUnavailable(self.place.name, "the directory does not exist; make it first")
+        if self.place.is_file and not _can_be_entered(Path(self.place.name).parent):
+            raise StoreUnavailable(self.place.name, "the directory does not exist, or can't be entered; make it first")
         connection = self.engine.connect()
         try:
             if not self._prepared:
@@ -237,3 +237,10 @@ def interrupt(connection: sa.Connection) -> None:
 def _begin(connection: sa.Connection) -> None:
     writes = connection.get_execution_options().get("armory_writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _can_be_entered(directory: Path) -> bool:
+    try:
+        return directory.is_dir()
+    except OSError:  # one above it can't be entered
+        return False

@@ -96,11 +96,13 @@ async def test_a_damaged_file_is_said_to_be_damaged(path: Path) -> None:
 def read_only(path: Path) -> Generator[None]:
     """Make *path* and its directory read-only, and be somebody other than root, who may write everything."""
     root = not os.geteuid()
-    above = [path.parent, path.parent.parent, path.parent.parent.parent]
+    closed = [directory for directory in path.parents if not directory.stat().st_mode & 0o001]
+    above = [path.parent, *(directory for directory in closed if directory != path.parent)]
     modes = [directory.stat().st_mode for directory in above]
     path.chmod(0o444)
-    for directory in above:
-        directory.chmod(0o555)
+    path.parent.chmod(0o555)
+    for directory, mode in zip(above[1:], modes[1:], strict=True):
+        directory.chmod(mode | 0o011)  # to be passed through
     if root:
         os.seteuid(65534)
     try:
