@@ -42,17 +42,18 @@ lint: venv
 # be begun with `start_soon`. flake8-async reads no configuration file, so all this stands here.
 MISBEHAVE := ASYNC101,ASYNC102,ASYNC103,ASYNC104,ASYNC111,ASYNC112,ASYNC119
 STARTABLE := _keep_time,_own_bodies,_watch_for_cancellation
+LINT_ASYNC = xargs -0 -n 40 -P $(WORKERS) $(PY) -m flake8_async
 async-check: venv
 	@status=0; set -x; \
-	find $(filter-out armory_trio tests,$(SOURCES)) -name '*.py' -exec $(PY) -m flake8_async \
-		--disable=ASYNC9,ASYNC114,ASYNC124 {} + || status=1; \
-	find tests -name '*.py' -exec $(PY) -m flake8_async \
-		--disable=ASYNC9,ASYNC114,ASYNC124,$(MISBEHAVE) {} + || status=1; \
-	find armory_trio -name '*.py' -exec $(PY) -m flake8_async --disable=ASYNC9 \
-		--startable-in-context-manager=$(STARTABLE) {} + || status=1; \
-	find armory_trio -name '*.py' -exec $(PY) -m flake8_async --enable=ASYNC900 --disable= \
-		'--transform-async-generator-decorators=tool,*.tool' {} + || status=1; \
-	find armory_trio/engine -name '*.py' -exec $(PY) -m flake8_async --enable=ASYNC911,ASYNC912,ASYNC913 --disable= {} + || status=1; \
+	find $(filter-out armory_trio tests,$(SOURCES)) -name '*.py' -print0 | $(LINT_ASYNC) \
+		--disable=ASYNC9,ASYNC114,ASYNC124 || status=1; \
+	find tests -name '*.py' -print0 | $(LINT_ASYNC) \
+		--disable=ASYNC9,ASYNC114,ASYNC124,$(MISBEHAVE) || status=1; \
+	find armory_trio -name '*.py' -print0 | $(LINT_ASYNC) --disable=ASYNC9 \
+		--startable-in-context-manager=$(STARTABLE) || status=1; \
+	find armory_trio -name '*.py' -print0 | $(LINT_ASYNC) --enable=ASYNC900 --disable= \
+		'--transform-async-generator-decorators=tool,*.tool' || status=1; \
+	find armory_trio/engine -name '*.py' -print0 | $(LINT_ASYNC) --enable=ASYNC911,ASYNC912,ASYNC913 --disable= || status=1; \
 	{ exit $$status; } 2>/dev/null
 
 mypy: venv
