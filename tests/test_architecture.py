@@ -58,6 +58,7 @@ ORDER: Final = {
         "_values",
         "_pending",
         "_call",
+        "_reconciling",
         "_retry",
         "_context",
         "_effects",
@@ -133,6 +134,7 @@ ORDER: Final = {
         "_keys",
         "_receipts",
         "_recovery",
+        "_deciding",
     ),
     "engine": (
         "_lifecycle",
@@ -180,6 +182,7 @@ ORDER: Final = {
         "_room",
         "_following",
         "_recorded",
+        "_deciding",
         "_claiming",
         "_admission",
         "_resumption",

@@ -13,6 +13,7 @@ from ._making import define_tool
 from ._options import Availability, Digests, IdempotencyKey, Names, Placement
 from ._policy import Policy, PolicyContext
 from ._process import Process
+from ._reconciling import Reconcile
 from ._tool import Tool
 
 R = TypeVar("R")
@@ -197,6 +198,10 @@ class ToolBuilder(Generic[R]):
     def idempotency_key(self, function: IdempotencyKey | None, /) -> ToolBuilder[R]:
         """What answers from the validated arguments which calls are the same."""
         return self._with("idempotency_key", function)
+
+    def reconcile(self, function: Reconcile | None, /) -> ToolBuilder[R]:
+        """What asks the far side about an attempt of which nobody knows how it ended."""
+        return self._with("reconcile", function)
 
     def digests(self, digests: bool | Digests = True, /) -> ToolBuilder[R]:  # noqa: FBT001, FBT002  # a word to say
         """Of what its results carry digests."""

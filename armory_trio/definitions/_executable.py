@@ -14,6 +14,7 @@ from ._definition import ToolDefinition
 from ._options import Availability, Digests, IdempotencyKey, Names, Placement, refuse_unknown
 from ._policy import Policy, PolicyContext
 from ._process import Process
+from ._reconciling import Reconcile
 from ._tool import Tool, is_tool
 from .contracts import PairValidator, contract_from_pair, contract_from_schema, output_contract
 
@@ -34,6 +35,7 @@ class ExecutionDeclarations(TypedDict, total=False):
     policy: Policy | None
     policy_context: PolicyContext | None
     idempotency_key: IdempotencyKey | None
+    reconcile: Reconcile | None
     digests: bool | Digests
     reducer: Callable[[list[object]], object]
     buffer: int

@@ -13,6 +13,7 @@ from ._definition import Lifecycle
 from ._effects import EffectSpec, Risk, Semantics
 from ._policy import Policy, PolicyContext, after_execute_of, policy_context
 from ._process import Process
+from ._reconciling import Reconcile
 from ._value import Value
 
 Kind = Literal["async", "def", "async-generator", "generator"]
@@ -80,6 +81,7 @@ class Declarations(TypedDict, total=False):
     policy: Policy | None
     policy_context: PolicyContext | None
     idempotency_key: IdempotencyKey | None
+    reconcile: Reconcile | None
     digests: bool | Digests
     buffer: int
 
@@ -156,6 +158,8 @@ class ToolOptions(Value):
             function that answers them. It must not wait.
         idempotency_key: Answers from the validated arguments what call counts as the same: two with one key do their
             effect once. None where a call has none. See `armory_trio.ledger.full_input_key` and its like.
+        reconcile: Asked about an attempt with a key of which nobody knows how it ended, before that is told: it asks the
+            far side, and answers what that knows, or None. Async or not; it runs in the call's own task.
         digests: Of what its results carry digests: ``input`` (the arguments as they were sent), ``output`` (the value).
         reducer: Makes the value of a generator tool out of its chunks; without one the value is their list.
         buffer: How many chunks a generator tool may be ahead of its reader.
@@ -180,6 +184,7 @@ class ToolOptions(Value):
     policy: Policy | None = attrs.field(default=None, repr=False)
     policy_context: PolicyContext | None = attrs.field(default=None, converter=_policy_context, repr=False)
     idempotency_key: IdempotencyKey | None = attrs.field(default=None, repr=False)
+    reconcile: Reconcile | None = attrs.field(default=None, repr=False)
     digests: frozenset[Side] = attrs.field(default=frozenset[Side](), converter=_digests)
     reducer: Reducer | None = None
     buffer: int = 64
@@ -196,7 +201,7 @@ class ToolOptions(Value):
         count(_SUBJECT, "buffer", self.buffer)
         one_of(_SUBJECT, "placement", self.placement, get_args(Placement))
         instance(_SUBJECT, "process", self.process, Process)
-        for field in ("availability", "reducer", "idempotency_key"):
+        for field in ("availability", "reducer", "idempotency_key", "reconcile"):
             value: object = getattr(self, field)
             if value is not None and not callable(value):
                 raise DefinitionError(_SUBJECT, field, f"must be a function, not {shown(value)}")

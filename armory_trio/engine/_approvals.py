@@ -65,6 +65,32 @@ class Approvals:
         """
         return self._core.ledger.recovered
 
+    async def recover(self, *, reconcile: bool = False, release: bool = False) -> LeftBehind:
+        """See what is left behind in the ledger now, and settle what can be. No tool is run.
+
+        Cancelled: what was settled stays so.
+
+        Args:
+            reconcile: Ask the ``reconcile`` of its tool about each attempt of which nobody knows how it ended, and do
+                what it decides: after ``retry`` the next call with that key has another attempt.
+            release: Forget the attempts that never started, and those that can be run again.
+
+        Returns:
+            What is left after that. Nothing, if the supervisor has no durable ledger.
+
+        Raises:
+            StoreUnavailable: The ledger did not do what it was asked to, or not in time. What else goes wrong with its
+                store when it is read is raised as it comes.
+        """
+        from ..ledger import LeftBehind  # noqa: PLC0415  # only who keeps attempts pays for it
+
+        if not self._core.ledger.durable:
+            await trio.lowlevel.checkpoint()
+            return LeftBehind()
+        from ._deciding import recover  # noqa: PLC0415  # as above
+
+        return await recover(self._core, reconcile=reconcile, release=release)
+
     async def resume_approval(
         self,
         pending: PendingApproval | Mapping[str, object],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from functools import partial
 from typing import Final, cast
@@ -19,12 +19,9 @@ from ..ledger import (
     Claim,
     Fresh,
     LedgerKey,
-    ReceiptError,
     Running,
-    Unknown,
-    resolve_with,
-    verify_receipt,
 )
+from ._deciding import decided
 from ._entries import Entry, FenceLost, Place
 from ._execution import Record
 from ._failures import description_of
@@ -100,13 +97,24 @@ def _entry_for(record: Record, plan: Plan, key: str | None) -> Entry | None:
     if key is None:
         if not ledger.durable or plan.read_only:
             return None
-        found = LedgerKey(tenant or "", plan.id, record.id)
-        return Entry(ledger.store, found, record.id, _left, recovery_only=True)
-    if tenant is None:
+    elif tenant is None:
         return None
-    entry = Entry(ledger.store, LedgerKey(tenant, plan.id, key), record.id, _left, recovery_only=False)
-    entry.receipt = record.options.resolution_receipt
+    ledger_key = LedgerKey(tenant or "", plan.id, record.id if key is None else key)
+    entry = Entry(ledger.store, ledger_key, record.id, _left, recovery_only=key is None)
+    entry.receipt = None if key is None else record.options.resolution_receipt
+    if not plan.read_only:
+        entry.callers = tuple(_callers(record))
     return entry
+
+
+def _callers(record: Record) -> Iterator[Entry]:
+    """What those hold in a ledger that called *record*, directly or not, and that claim to change nothing themselves."""
+    above = record.parent or record.outside
+    while above is not None:
+        plan, entry = above.plan, above.entry
+        if entry is not None and plan is not None and (plan.read_only or plan.effect_windows):
+            yield entry
+        above = above.parent or above.outside
 
 
 def claim(record: Record) -> None:
@@ -123,11 +131,11 @@ async def _claim(record: Record) -> object:
     made, place = _claim_of(record, plan, entry), Place()
     try:
         while True:
-            found: object = await _asked(entry, made)
+            found = await _asked(entry, made)
             place.leave()
-            if isinstance(found, Unknown) and entry.receipt is not None:
-                found = await _resolved(record, entry, made, found.attempt)
+            found = await decided(record, entry, made, found) or await _asked(entry, made)
             if isinstance(found, Fresh):
+                entry.attempt_id = found.attempt.attempt_id
                 ledger.hold(entry)
                 return found
             if not isinstance(found, Running):
@@ -181,24 +189,6 @@ def _claim_of(record: Record, plan: Plan, entry: Entry) -> Claim:
     )
 
 
-async def _resolved(record: Record, entry: Entry, made: Claim, attempt: Attempt) -> object:
-    """Do what was decided about an attempt of which nobody knows how it ended, if the decision counts.
-
-    Raises:
-        ReceiptError: It does not.
-    """
-    receipt, authority = entry.receipt, record.core.settings.authority
-    assert receipt is not None
-    if authority.keys is None:
-        raise ReceiptError("unsigned", "this supervisor has no keys: open it with keys=")
-    await verify_receipt(authority.keys, receipt, domain=authority.domain_of(entry.key.tenant))
-    found = await entry.do(resolve_with(receipt, attempt, claim=made if receipt.decision == "retry" else None))
-    if isinstance(found, Fresh):
-        entry.attempt_id = found.attempt.attempt_id
-        return found
-    return await _asked(entry, made)  # decided so, or by somebody else meanwhile: what stands there now
-
-
 async def _asked(entry: Entry, made: Claim) -> Answer:
     # Shielded, so that what is claimed is known to be: a call that is stopped meanwhile gives it back.
     found = await entry.do(made)
@@ -228,7 +218,7 @@ def start(record: Record) -> None:
     """Let the ledger write down that the body is about to begin."""
     assert record.entry is not None
     record.waits_for = LEDGER
-    record.hook = Hook(record.entry.start, _started)
+    record.hook = Hook(partial(record.entry.start, record.core.toolbox.policy_revision), _started)
 
 
 def _started(record: Record, _answer: object, failure: BaseException | None) -> None:

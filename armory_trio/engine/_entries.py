@@ -18,7 +18,7 @@ from ._retelling import written
 
 if TYPE_CHECKING:  # loaded by who has a key
     from ..definitions._outputs import OutputContract
-    from ..ledger import Answer, LedgerKey, LedgerStore, Operation, ResolutionReceipt
+    from ..ledger import Answer, LedgerKey, LedgerStore, Operation, Receipt
 
 _log: Final = logging.getLogger("armory_trio.engine")
 
@@ -76,6 +76,7 @@ class Entry:
     __slots__ = (
         "about",
         "attempt_id",
+        "callers",
         "ended",
         "ending",
         "execution_id",
@@ -84,6 +85,7 @@ class Entry:
         "left",
         "line",
         "lost",
+        "noted",
         "over",
         "receipt",
         "recovery_only",
@@ -110,8 +112,12 @@ class Entry:
         """Its fence; None as long as nothing is claimed."""
         self.about: Idempotency | None = None
         """What a refusal says about the key, if that is why."""
-        self.receipt: ResolutionReceipt | None = None
+        self.receipt: Receipt | None = None
         """What was decided about an earlier attempt, if the caller knows."""
+        self.callers: tuple[Entry, ...] = ()
+        """Those that made the call, and would count as having changed nothing if nobody noted it."""
+        self.noted = False
+        """Whether the ledger knows that it makes calls which may change something."""
         self.tried = False
         """Whether it was asked to write down that the body begins, whatever it answered."""
         self.started = False
@@ -152,8 +158,8 @@ class Entry:
         """
         return await done_within(self.store, operation)
 
-    async def start(self) -> None:
-        """Write down that the body is about to begin. Shielded, and bounded.
+    async def start(self, policy_revision: str | None = None) -> None:
+        """Write down that the body is about to begin, let through by that state of the rules. Shielded, and bounded.
 
         Raises:
             FenceLost: It must not begin.
@@ -161,9 +167,34 @@ class Entry:
         """
         from ..ledger import Start  # noqa: PLC0415  # loaded by then
 
+        for caller in self.callers:
+            await caller.note_call()
         self.tried = True
-        self._require(await self.do(Start(self.text, self.fence)), "the attempt was taken over before it could begin")
+        start = Start(self.text, self.fence, policy_revision)
+        self._require(await self.do(start), "the attempt was taken over before it could begin")
         self.started = True
+
+    async def note_call(self) -> None:
+        """Write down that its tool is about to make a call that may change something. Shielded, and bounded.
+
+        Raises:
+            LedgerUnavailable: The call must not begin: nobody knows whether that is written down, or the lease is over.
+        """
+        from ..ledger import Done, NoteCall  # noqa: PLC0415  # as above
+
+        if self.noted:
+            return
+        if self.attempt_id is None:
+            raise LedgerUnavailable("the call that made it could not be recorded, so it must change nothing")
+        lost = "the lease of the call that made it is over, so it must change nothing any more"
+        try:
+            if not self.started:
+                await self.start()  # what stands around the body calls something in its place
+        except FenceLost as exc:
+            raise LedgerUnavailable(lost) from exc
+        if not isinstance(await self.do(NoteCall(self.text, self.fence)), Done):
+            raise LedgerUnavailable(lost)
+        self.noted = True
 
     def go_on_unrecorded(self) -> None:
         """Let the body begin although that could not be written down: it changes nothing."""

@@ -65,18 +65,20 @@ class Ledger:
         """See what others left behind, within `RECORD_TIMEOUT`. Cancelled: nothing has changed."""
         if not self.durable:
             return
+        try:
+            with trio.fail_after(RECORD_TIMEOUT):
+                self.recovered = await self.left()
+        except Exception as exc:
+            _log.warning("what was left behind in the ledger could not be told: %s: %s", type(exc).__name__, exc)
+
+    async def left(self) -> LeftBehind:
+        """What is left behind now. What goes wrong with the store is raised as it comes."""
         from ..ledger import left_behind  # noqa: PLC0415  # only who keeps attempts pays for it
 
         found: list[Attempt] = []
-        try:
-            with trio.fail_after(RECORD_TIMEOUT):
-                whole = await _left_in(self.store, found)
-        except Exception as exc:
-            _log.warning("what was left behind in the ledger could not be told: %s: %s", type(exc).__name__, exc)
-            return
-        if not whole:
+        if not await _left_in(self.store, found):
             _log.warning("more than %d attempts were left behind in the ledger; only the first are listed", _LISTED)
-        self.recovered = left_behind(found)
+        return left_behind(found)
 
     def hold(self, entry: Entry) -> None:
         """Keep the lease of *entry*, which was claimed just now, until it is let go."""

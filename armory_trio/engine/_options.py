@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Final, TypedDict, cast
+from typing import TYPE_CHECKING, Final, TypedDict, cast, get_args
 
 import msgspec
 
@@ -16,7 +16,7 @@ from ..toolbox import Resolution
 from ._authority import Authority
 
 if TYPE_CHECKING:
-    from ..ledger import ResolutionReceipt
+    from ..ledger import Receipt
 
 Elicitor = Callable[[ElicitRequest], Awaitable[ElicitAnswer]]
 """Asks a person; cancelled when the question is withdrawn."""
@@ -35,7 +35,8 @@ class CallOptions(TypedDict, total=False):
         request_context: On whose behalf the call is made.
         idempotency_key: What makes it the same call as another: with one key, for one tenant, a tool does its effect
             once. It takes the place of the tool's own.
-        resolution_receipt: What was decided about an earlier attempt with this key of which nobody knows how it ended.
+        resolution_receipt: What was decided about an earlier attempt with this key: of which nobody knows how it ended, or
+            which was recorded under another policy.
         elicit: Asks a person on behalf of the tool.
         metadata: Anything; handed to the tool by reference, never copied, logged, stored or shown.
     """
@@ -47,7 +48,7 @@ class CallOptions(TypedDict, total=False):
     human_timeout: float | None
     request_context: RequestContext | None
     idempotency_key: str | None
-    resolution_receipt: ResolutionReceipt | None
+    resolution_receipt: Receipt | None
     elicit: Elicitor | None
     metadata: object
 
@@ -64,7 +65,7 @@ class Options(msgspec.Struct, frozen=True):
     elicit: Elicitor | None = None
     metadata: object = None
     idempotency_key: str | None = None
-    resolution_receipt: ResolutionReceipt | None = None
+    resolution_receipt: Receipt | None = None
 
 
 NO_OPTIONS: Final = Options()
@@ -96,6 +97,8 @@ def freeze_options(given: CallOptions) -> Options:
     _check_kind("idempotency_key", options.idempotency_key, str, "a string")
     if options.idempotency_key is not None and not options.idempotency_key.strip():
         raise ValueError("idempotency_key is blank; give a key, or None for none")
+    if options.resolution_receipt is not None:
+        _check_receipt(options.resolution_receipt)
     _check_kind("request_context", options.request_context, RequestContext, "a RequestContext")
     if options.elicit is not None and not callable(options.elicit):
         raise TypeError(f"elicit={options.elicit!r}: give an async function that answers an ElicitRequest")
@@ -104,6 +107,15 @@ def freeze_options(given: CallOptions) -> Options:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _check_receipt(receipt: object) -> None:
+    from ..ledger import Receipt  # noqa: PLC0415  # only who has a receipt pays for it
+
+    if not isinstance(receipt, get_args(Receipt)):
+        raise TypeError(
+            f"resolution_receipt={receipt!r}: give a receipt, such as receipt_from_json makes of its JSON form"
+        )
 
 
 def _check_kind(name: str, value: object, kind: type, wanted: str) -> None:

@@ -1,11 +1,15 @@
 """What already happened: one attempt for each key, who holds it, and what the world may have seen of it."""
 
+from ..definitions._reconciling import Reconcile as Reconcile
+from ..definitions._reconciling import Reconciled as Reconciled
+from ..definitions._reconciling import UnknownAttempt as UnknownAttempt
 from ._attempts import ENDED as ENDED
 from ._attempts import LIVE as LIVE
 from ._attempts import Abandoned as Abandoned
 from ._attempts import Answer as Answer
 from ._attempts import Attempt as Attempt
 from ._attempts import AttemptState as AttemptState
+from ._attempts import Authorize as Authorize
 from ._attempts import Claim as Claim
 from ._attempts import CloseWindow as CloseWindow
 from ._attempts import Complete as Complete
@@ -17,6 +21,7 @@ from ._attempts import Fresh as Fresh
 from ._attempts import Happened as Happened
 from ._attempts import LedgerKey as LedgerKey
 from ._attempts import MarkUnknown as MarkUnknown
+from ._attempts import NoteCall as NoteCall
 from ._attempts import OpenWindow as OpenWindow
 from ._attempts import Operation as Operation
 from ._attempts import Recorded as Recorded
@@ -28,6 +33,12 @@ from ._attempts import Running as Running
 from ._attempts import Start as Start
 from ._attempts import Unknown as Unknown
 from ._attempts import Windows as Windows
+from ._deciding import Choice as Choice
+from ._deciding import choices as choices
+from ._deciding import decide as decide
+from ._deciding import is_live as is_live
+from ._deciding import receipt_for as receipt_for
+from ._deciding import release_of as release_of
 from ._keys import KeyRule as KeyRule
 from ._keys import composite_key as composite_key
 from ._keys import field_key as field_key
@@ -35,11 +46,13 @@ from ._keys import full_input_key as full_input_key
 from ._keys import namespaced_key as namespaced_key
 from ._memory import MemoryLedger as MemoryLedger
 from ._receipts import RECEIPT_VERSION as RECEIPT_VERSION
+from ._receipts import AuthorizationReceipt as AuthorizationReceipt
 from ._receipts import LegacyReceipt as LegacyReceipt
 from ._receipts import Receipt as Receipt
 from ._receipts import ReceiptCode as ReceiptCode
 from ._receipts import ReceiptError as ReceiptError
 from ._receipts import ResolutionReceipt as ResolutionReceipt
+from ._receipts import authorize_with as authorize_with
 from ._receipts import legacy_attempt_id as legacy_attempt_id
 from ._receipts import legacy_entry as legacy_entry
 from ._receipts import receipt_from_json as receipt_from_json

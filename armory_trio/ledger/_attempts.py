@@ -70,6 +70,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
             that was brought in from elsewhere: then all arguments agree with them.
         execution_id: The execution that made it.
         host: Whose it is, of those who share the store.
+        calls: Whether calls that it made may have changed something.
         policy_revision: The state of the rules that let it through.
         deduplicates: False: it is only here to be found after a crash, under a key that nobody asks for again.
         claimed_at: When it was claimed.
@@ -80,6 +81,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
         result: How it ended, as JSON text; None where that is not to be told again.
         receipt: By which decision it stands as it does, or may be there at all, as JSON text.
         granted: Whether a decision lets the next claim take its place, though it is ``unknown``.
+        authorization: By which decision its result may be told under ``policy_revision``, as JSON text; None if that is
+            what let it through.
     """
 
     key: str
@@ -97,6 +100,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     arguments: str
     execution_id: str
     host: str
+    calls: bool = False
     policy_revision: str
     deduplicates: bool
     claimed_at: float
@@ -107,6 +111,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     result: str | None = None
     receipt: str | None = None
     granted: bool = False
+    authorization: str | None = None
 
 
 # ── What can be done ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -172,7 +177,21 @@ class Renew(msgspec.Struct, frozen=True, tag="renew"):
 
 
 class Start(msgspec.Struct, frozen=True, tag="start"):
-    """Say that its body is about to begin. Unless this was answered with `Done`, it must not."""
+    """Say that its body is about to begin. Unless this was answered with `Done`, it must not.
+
+    Args:
+        key_text: The text of its key.
+        attempt_id: The attempt.
+        policy_revision: The state of the rules that let it through in the end; None: of those that it was claimed under.
+    """
+
+    key_text: str
+    attempt_id: str
+    policy_revision: str | None = None
+
+
+class NoteCall(msgspec.Struct, frozen=True, tag="note-call"):
+    """Say that it is about to make a call that may change the world. Unless this was answered with `Done`, it must not."""
 
     key_text: str
     attempt_id: str
@@ -251,7 +270,29 @@ class Resolve(msgspec.Struct, frozen=True, kw_only=True, tag="resolve"):
     claim: Claim | None = None
 
 
-Operation = Claim | Renew | Start | OpenWindow | CloseWindow | Complete | MarkUnknown | Release | Resolve
+class Authorize(msgspec.Struct, frozen=True, kw_only=True, tag="authorize"):
+    """Let the result of an attempt be told under other rules than those that let it through.
+
+    The receipt must have been verified.
+
+    Args:
+        key_text: The text of its key.
+        attempt_id: The attempt; of another one nothing is decided.
+        recorded_under: The state of the rules that it is recorded under; under another one nothing is decided.
+        policy_revision: The one under which it may be told from now on.
+        receipt: The receipt, as JSON text.
+    """
+
+    key_text: str
+    attempt_id: str
+    recorded_under: str
+    policy_revision: str
+    receipt: str
+
+
+Operation = (
+    Claim | Renew | Start | NoteCall | OpenWindow | CloseWindow | Complete | MarkUnknown | Release | Resolve | Authorize
+)
 """Everything that can be done to the attempt of a key."""
 
 # ── What is answered ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""Receipts: what somebody decided about an attempt of which nobody knows how it ended, and by whose signature.
+"""Receipts: what somebody decided about an attempt, and by whose signature.
 
 A receipt counts for one attempt. When another one has taken its place, or it was decided about, the receipt is stale; so
 none can be used a second time.
@@ -6,6 +6,7 @@ none can be used a second time.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, Literal, TypeVar, cast, get_args
 
 import msgspec
@@ -17,7 +18,7 @@ from ..authority._signing import SignatureError, sign, verify
 from ..definitions._canonical import canonical_bytes, canonical_text, parse_json, sha256_hex
 from ..definitions._checks import shown
 from ..errors import ArmoryError, JsonError
-from ._attempts import Attempt, Claim, Decision, LedgerKey, MarkUnknown, Resolve, Start
+from ._attempts import Attempt, Authorize, Claim, Decision, LedgerKey, MarkUnknown, Resolve, Start
 
 RECEIPT_VERSION: Final = 1
 """The version of receipts. It is raised when what a field means changes; older receipts count no more."""
@@ -45,7 +46,6 @@ class ReceiptError(ArmoryError):
 
 
 class _Receipt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
-    decision: Decision
     tenant: str
     tool_id: str
     key: str
@@ -53,19 +53,12 @@ class _Receipt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     authorized_by: str
     authorized_at: float
     nonce: str
-    result: str | None = None
     version: int = RECEIPT_VERSION
     signature: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("tenant", "tool_id", "key", "evidence", "authorized_by", "nonce"):
             _require_name(name, getattr(self, name))
-        if self.decision not in get_args(Decision):
-            raise _malformed("decision", f"is not one of {', '.join(get_args(Decision))}")
-        if (self.result is not None) != (self.decision == "completed"):
-            raise _malformed("result", "belongs to the decision 'completed', and to no other")
-        if self.result is not None and not (isinstance(cast("object", self.result), str) and _is_json(self.result)):
-            raise _malformed("result", "is no JSON text")
         if not is_time(self.authorized_at):
             raise _malformed("authorized_at", "is no time")
         if type(self.version) is not int or self.version != RECEIPT_VERSION:
@@ -86,7 +79,21 @@ class _Receipt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return document
 
 
-class ResolutionReceipt(_Receipt, frozen=True, kw_only=True, tag="resolution"):
+class _Decision(_Receipt, frozen=True, kw_only=True):
+    decision: Decision
+    result: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.decision not in get_args(Decision):
+            raise _malformed("decision", f"is not one of {', '.join(get_args(Decision))}")
+        if (self.result is not None) != (self.decision == "completed"):
+            raise _malformed("result", "belongs to the decision 'completed', and to no other")
+        if self.result is not None and not (isinstance(cast("object", self.result), str) and _is_json(self.result)):
+            raise _malformed("result", "is no JSON text")
+        super().__post_init__()
+
+
+class ResolutionReceipt(_Decision, frozen=True, kw_only=True, tag="resolution"):
     """What was decided about an attempt.
 
     Args:
@@ -117,7 +124,7 @@ class ResolutionReceipt(_Receipt, frozen=True, kw_only=True, tag="resolution"):
         super().__post_init__()
 
 
-class LegacyReceipt(_Receipt, frozen=True, kw_only=True, tag="legacy"):
+class LegacyReceipt(_Decision, frozen=True, kw_only=True, tag="legacy"):
     """What was decided about an entry that was brought in from a store without fences. It counts for nothing else.
 
     Args:
@@ -149,8 +156,41 @@ class LegacyReceipt(_Receipt, frozen=True, kw_only=True, tag="legacy"):
         super().__post_init__()
 
 
-Receipt = ResolutionReceipt | LegacyReceipt
-_R = TypeVar("_R", ResolutionReceipt, LegacyReceipt)
+class AuthorizationReceipt(_Receipt, frozen=True, kw_only=True, tag="authorization"):
+    """That the result of an attempt may be told under other rules than those that let it through.
+
+    Args:
+        tenant: The tenant of the attempt.
+        tool_id: Its tool, with the version.
+        key: The text of its `LedgerKey`.
+        attempt_id: The attempt. Once another has taken its place, this counts for nothing.
+        recorded_under: The policy revision that it is recorded under. Once that is another one, this counts for nothing.
+        policy_revision: The policy revision under which it may be told from now on.
+        evidence: Why.
+        authorized_by: Who decided.
+        authorized_at: When, in seconds since 1970.
+        nonce: Tells it from every other receipt.
+        version: The version of this form.
+        signature: The signature of everything else; None before it is signed.
+
+    Raises:
+        ReceiptError: A value is blank, not legal, or can't be signed (``malformed``).
+    """
+
+    attempt_id: str
+    recorded_under: str
+    policy_revision: str
+
+    def __post_init__(self) -> None:
+        _require_name("attempt_id", self.attempt_id)
+        for name in ("recorded_under", "policy_revision"):
+            if not isinstance(getattr(self, name), str):
+                raise _malformed(name, "is no text")
+        super().__post_init__()
+
+
+Receipt = ResolutionReceipt | LegacyReceipt | AuthorizationReceipt
+_R = TypeVar("_R", ResolutionReceipt, LegacyReceipt, AuthorizationReceipt)
 
 
 def receipt_from_json(document: object) -> Receipt:
@@ -204,6 +244,8 @@ async def verify_receipt(keys: KeyResolver, receipt: Receipt, *, domain: str) ->
 def resolve_with(receipt: Receipt, attempt: Attempt, *, claim: Claim | None = None) -> Resolve:
     """The operation that does what *receipt*, which must have been verified, decided about *attempt*.
 
+    A receipt that lets a result be told decides nothing here: `authorize_with` is for those.
+
     Args:
         receipt: The receipt.
         attempt: What it is about, as the store shows it.
@@ -213,9 +255,9 @@ def resolve_with(receipt: Receipt, attempt: Attempt, *, claim: Claim | None = No
         ReceiptError: The receipt is about another attempt (``mismatch``): the error names the first field that differs,
             and no value.
     """
-    for field, wanted in _bound(receipt, attempt):
-        if getattr(receipt, field) != wanted:
-            raise ReceiptError("mismatch", f"{field} is not that of the attempt")
+    if isinstance(receipt, AuthorizationReceipt):
+        raise ReceiptError("mismatch", "it lets a recorded result be told, and decides about nothing else")
+    _compare(receipt, _bound(receipt, attempt))
     return Resolve(
         key_text=attempt.key,
         attempt_id=attempt.attempt_id,
@@ -226,11 +268,39 @@ def resolve_with(receipt: Receipt, attempt: Attempt, *, claim: Claim | None = No
     )
 
 
-def _bound(receipt: Receipt, attempt: Attempt) -> list[tuple[str, object]]:
+def authorize_with(receipt: AuthorizationReceipt, attempt: Attempt) -> Authorize:
+    """The operation that lets the result of *attempt* be told as *receipt*, which must have been verified, says.
+
+    Raises:
+        ReceiptError: The receipt is about another attempt (``mismatch``): the error names the first field that differs,
+            and no value.
+    """
+    bound = (("attempt_id", attempt.attempt_id), ("recorded_under", attempt.policy_revision))
+    _compare(receipt, (*_place(attempt), *bound))
+    return Authorize(
+        key_text=attempt.key,
+        attempt_id=attempt.attempt_id,
+        recorded_under=receipt.recorded_under,
+        policy_revision=receipt.policy_revision,
+        receipt=canonical_text(receipt.to_json(), mode="interop"),
+    )
+
+
+def _compare(receipt: Receipt, fields: Iterable[tuple[str, object]]) -> None:
+    for field, wanted in fields:
+        if getattr(receipt, field) != wanted:
+            raise ReceiptError("mismatch", f"{field} is not that of the attempt")
+
+
+def _place(attempt: Attempt) -> list[tuple[str, object]]:
+    return [(name, getattr(attempt, name)) for name in ("tenant", "tool_id", "key")]
+
+
+def _bound(receipt: ResolutionReceipt | LegacyReceipt, attempt: Attempt) -> list[tuple[str, object]]:
     legacy = isinstance(receipt, LegacyReceipt)
     if legacy != attempt.attempt_id.startswith(_LEGACY):
         raise ReceiptError("mismatch", "entries without a fence need a legacy receipt, and nothing else takes one")
-    fields: list[tuple[str, object]] = [(name, getattr(attempt, name)) for name in ("tenant", "tool_id", "key")]
+    fields = _place(attempt)
     if not isinstance(receipt, LegacyReceipt):
         return [*fields, ("attempt_id", attempt.attempt_id), ("arguments_digest", sha256_hex(attempt.arguments))]
     if legacy_attempt_id(receipt.legacy_started_at) != attempt.attempt_id:

@@ -11,7 +11,8 @@ from ._attempts import Attempt
 
 Truth = Literal["never-started", "safe", "unknown"]
 """``never-started``: its body never began. ``safe``: it began, and can be run again: its tool only reads, or changes the
-world only within effect windows, of which none was ever entered. ``unknown``: everything else."""
+world only within effect windows, of which none was ever entered, and it made no call that may change something.
+``unknown``: everything else."""
 
 
 class LeftBehind(msgspec.Struct, frozen=True):
@@ -61,7 +62,7 @@ def truth_of(attempt: Attempt) -> Truth | None:
         case "claimed":
             return "never-started"
         case "started" | "unknown":
-            return "safe" if attempt.effect == "none" else "unknown"
+            return "safe" if attempt.effect == "none" and not attempt.calls else "unknown"
         case "completed" | "abandoned":
             return None
         case _ as never:
@@ -87,6 +88,8 @@ def _why(attempt: Attempt) -> str:
             return "outcome unknown; somebody decided that it may be tried again"
         case "unknown" if attempt.open_windows:
             return "outcome unknown: it was inside an effect window; decide what happened"
+        case "unknown" if attempt.effect == "none":
+            return "outcome unknown: calls that it made may have changed something; look at those, and decide"
         case "unknown" if attempt.effect == "completed":
             return "outcome unknown: an effect happened, and the end was not recorded; decide what to tell"
         case _:

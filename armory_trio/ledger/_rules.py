@@ -23,6 +23,7 @@ from ._attempts import (
     Abandoned,
     Answer,
     Attempt,
+    Authorize,
     Claim,
     CloseWindow,
     Complete,
@@ -32,6 +33,7 @@ from ._attempts import (
     Fresh,
     Happened,
     MarkUnknown,
+    NoteCall,
     OpenWindow,
     Operation,
     Recorded,
@@ -176,7 +178,16 @@ def _start(row: Attempt | None, start: Start, now: float) -> Move:
     if row.state == "started":
         return _done(row)
     effect: Effect = "none" if row.read_only or row.windows != "undeclared" else "unknown"
-    return _done(replace(row, state="started", effect=effect, started_at=now))
+    revision = row.policy_revision if start.policy_revision is None else start.policy_revision
+    return _done(replace(row, state="started", effect=effect, started_at=now, policy_revision=revision))
+
+
+def _note_call(row: Attempt | None, note: NoteCall, now: float) -> Move:
+    if row is None or not _held(row, note.attempt_id, now):
+        return row, FenceLost(row)
+    if row.state != "started":
+        return row, Refused("its body was never started, so it makes no calls")
+    return _done(replace(row, calls=True))
 
 
 def _open_window(row: Attempt | None, opening: OpenWindow, now: float) -> Move:
@@ -241,7 +252,7 @@ def _release(row: Attempt | None, release: Release, _now: float) -> Move:
         return row, FenceLost(row)
     if row.state in ("completed", "abandoned"):
         return row, Refused(f"it is {row.state}, and that is kept")
-    if row.effect != "none":
+    if row.effect != "none" or row.calls:
         return row, Refused("the world may have seen it, so it is kept until somebody decides")
     return None, Done(row)
 
@@ -274,6 +285,18 @@ def _retried(row: Attempt, decided: Resolve, now: float) -> Move:
     return _taken_over(row, claim, now, decided.receipt)
 
 
+def _authorize(row: Attempt | None, authorized: Authorize, _now: float) -> Move:
+    if row is None or row.attempt_id != authorized.attempt_id:
+        return row, FenceLost(row)
+    if row.state != "completed":
+        return row, Refused(f"there is no result to be told: it is {row.state}")
+    if row.authorization == authorized.receipt:
+        return _done(row)
+    if row.policy_revision != authorized.recorded_under:
+        return row, Refused(f"it is recorded under the policy {row.policy_revision!r}")
+    return _done(replace(row, policy_revision=authorized.policy_revision, authorization=authorized.receipt))
+
+
 def _done(row: Attempt) -> Move:
     return row, Done(row)
 
@@ -285,11 +308,13 @@ _MOVES: Final = cast(
         Claim: _claim,
         Renew: _renew,
         Start: _start,
+        NoteCall: _note_call,
         OpenWindow: _open_window,
         CloseWindow: _close_window,
         Complete: _complete,
         MarkUnknown: _mark_unknown,
         Release: _release,
         Resolve: _resolve,
+        Authorize: _authorize,
     },
 )

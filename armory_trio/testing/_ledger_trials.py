@@ -9,12 +9,14 @@ from typing import Final
 from msgspec.structs import replace
 
 from ..ledger import (
+    Authorize,
     Claim,
     CloseWindow,
     Complete,
     Decision,
     LedgerKey,
     MarkUnknown,
+    NoteCall,
     OpenWindow,
     Operation,
     Release,
@@ -64,6 +66,17 @@ def resolve(claim: Claim, decision: Decision, *, result: str | None = None, by: 
     )
 
 
+def authorize(claim: Claim) -> Authorize:
+    """That the result of the attempt of *claim* may be told under the rules that came after those of the claim."""
+    return Authorize(
+        key_text=claim.key.text,
+        attempt_id=claim.attempt_id,
+        recorded_under=claim.policy_revision,
+        policy_revision="policy:2",
+        receipt=RECEIPT,
+    )
+
+
 def before(claim: Claim) -> dict[str, Sequence[Step]]:
     """How to bring about everything that can be there, by names for it. The attempt that is there is ``a``."""
     key, a = claim.key.text, claim.attempt_id
@@ -71,6 +84,7 @@ def before(claim: Claim) -> dict[str, Sequence[Step]]:
     start, opened = Start(key, a), OpenWindow(key, a)
     inside = (windowed, start, opened)
     lost = (claim, start, MarkUnknown(key, a))
+    done = (claim, start, Complete(key, a, "completed", '"done"'))
     renewed: list[Step] = [25.0, Renew(key, a, LEASE)]
     return {
         "not there": (),
@@ -83,6 +97,8 @@ def before(claim: Claim) -> dict[str, Sequence[Step]]:
         "reading and over": (reading, start, LEASE),
         "before its windows": (windowed, start),
         "before its windows and over": (windowed, start, LEASE),
+        "after a call of its own": (windowed, start, NoteCall(key, a)),
+        "after a call of its own and over": (windowed, start, NoteCall(key, a), LEASE),
         "inside a window": inside,
         "inside a window and over": (*inside, LEASE),
         "inside two windows": (*inside, opened, CloseWindow(key, a, "completed"), opened),
@@ -92,7 +108,8 @@ def before(claim: Claim) -> dict[str, Sequence[Step]]:
         "past a window that nobody knows of": (*inside, CloseWindow(key, a, "unknown")),
         "for recovery alone": (replace(claim, deduplicates=False), start),
         "without known arguments": (replace(claim, arguments=""), start, LEASE),
-        "completed": (claim, start, Complete(key, a, "completed", '"done"')),
+        "completed": done,
+        "completed and told under other rules": (*done, authorize(claim)),
         "completed without a trace": (claim, start, Complete(key, a, "none", '"nothing"')),
         "gone again": (claim, start, Complete(key, a, "none")),
         "unknown": lost,
@@ -118,6 +135,8 @@ def operations(claim: Claim) -> list[Operation]:
         Renew(key, a, MOMENT),
         Renew(key, a, 10 * CAP),
         Start(key, a),
+        Start(key, a, "policy:2"),
+        NoteCall(key, a),
         OpenWindow(key, a),
         CloseWindow(key, a, "completed"),
         CloseWindow(key, a, "nothing-happened"),
@@ -138,4 +157,6 @@ def operations(claim: Claim) -> list[Operation]:
         resolve(claim, "completed"),
         resolve(claim, "abandoned"),
         resolve(claim, "abandoned", by=other),
+        authorize(claim),
+        replace(authorize(claim), recorded_under="policy:0"),
     ]

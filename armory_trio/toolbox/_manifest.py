@@ -36,7 +36,7 @@ _CLASSES: Final = cast(
 )
 """Declarations whose tables are the arguments of a class."""
 
-_CODE: Final = ("availability", "policy", "policy_context", "idempotency_key", "reducer", "input")
+_CODE: Final = ("availability", "policy", "policy_context", "idempotency_key", "reconcile", "reducer", "input")
 """Declarations that may name something in a module."""
 
 
@@ -51,8 +51,8 @@ def toolbox_from_manifest(
         path: The file. Its members are ``revision``, ``policy_revision``, ``approval_revision``, ``default_timeout``,
             ``context`` and ``tools``. Each tool has a ``function``, written ``module:qualname``, and the declarations
             of `Declarations` by their names; a ``Risk``, ``Lifecycle``, ``Semantics`` or ``Process`` is a table of
-            its arguments; ``input``, ``availability``, ``policy``, ``policy_context``, ``idempotency_key`` and ``reducer`` may be
-            ``module:qualname``, too. A function that is a tool already has nothing declared beside it.
+            its arguments; ``input``, ``availability``, ``policy``, ``policy_context``, ``idempotency_key``, ``reconcile``
+            and ``reducer`` may be ``module:qualname``, too. A function that is a tool already has nothing declared beside it.
         allow: The modules that may be imported, with all inside them: ``["my_agent.tools"]``. None for any.
         context: Named values for the tools, over those of the file.
 

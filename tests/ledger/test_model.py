@@ -22,6 +22,7 @@ from armory_trio.ledger import (
     Fresh,
     Happened,
     MarkUnknown,
+    NoteCall,
     OpenWindow,
     Operation,
     Recorded,
@@ -114,6 +115,12 @@ class Claimers(RuleBasedStateMachine):
             self.started.append(fence)
 
     @rule(name=NAMES)
+    def note_call(self, name: str) -> None:
+        if isinstance(self.do(NoteCall(TEXT, self.fences[name])), Done):
+            assert self.fences[name] in self.started
+            assert self.fences[name] not in self.lost
+
+    @rule(name=NAMES)
     def open_window(self, name: str) -> None:
         if isinstance(self.do(OpenWindow(TEXT, self.fences[name])), Done):
             assert self.fences[name] in self.started
@@ -144,6 +151,7 @@ class Claimers(RuleBasedStateMachine):
         answer = self.do(Release(TEXT, before.attempt_id))
         if isinstance(answer, Done):
             assert before.effect == "none"
+            assert not before.calls
             self.may_start += before.attempt_id in self.started
 
     @rule(

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from armory_trio.authority.signing import Keyring, SigningKey, sign_with
 from armory_trio.definitions._canonical import sha256_hex
 from armory_trio.ledger import (
+    AuthorizationReceipt,
     Done,
     FenceLost,
     Fresh,
@@ -22,6 +23,7 @@ from armory_trio.ledger import (
     ResolutionReceipt,
     Unknown,
     apply,
+    authorize_with,
     legacy_attempt_id,
     legacy_entry,
     receipt_from_json,
@@ -29,7 +31,7 @@ from armory_trio.ledger import (
     sign_receipt,
     verify_receipt,
 )
-from tests.ledger.cases import CLAIM, CLAIM_B, KEY, LOST, NOW, READING, START, TEXT, answer_to, there
+from tests.ledger.cases import CLAIM, CLAIM_B, DONE, KEY, LOST, NOW, READING, START, TEXT, answer_to, there
 from tests.requirements import requirement
 
 DOMAIN: Final = "tenant:acme"
@@ -69,6 +71,19 @@ LEGACY: Final = LegacyReceipt(
     result="null",
 )
 RECEIPTS: Final[list[ResolutionReceipt | LegacyReceipt]] = [RECEIPT, RETRY, LEGACY]
+AUTHORIZATION: Final = AuthorizationReceipt(
+    tenant="acme",
+    tool_id="default:charge@1",
+    key=TEXT,
+    attempt_id="a",
+    recorded_under="policy:1",
+    policy_revision="policy:2",
+    evidence="ticket 9",
+    authorized_by="ann",
+    authorized_at=NOW,
+    nonce="n3",
+)
+ALL: Final[list[Receipt]] = [*RECEIPTS, AUTHORIZATION]
 OTHER_VALUES: Final[dict[str, object]] = {
     "tenant": "other",
     "tool_id": "default:charge@2",
@@ -82,11 +97,15 @@ OTHER_VALUES: Final[dict[str, object]] = {
     "result": '{"charged":6}',
     "tool_name": "refund",
     "legacy_started_at": LEGACY_START + 1.0,
+    "recorded_under": "policy:0",
+    "policy_revision": "policy:3",
 }
 
 
 async def signed(receipt: Receipt) -> Receipt:
     if isinstance(receipt, LegacyReceipt):
+        return await sign_receipt(KEYS, receipt, domain=DOMAIN)
+    if isinstance(receipt, AuthorizationReceipt):
         return await sign_receipt(KEYS, receipt, domain=DOMAIN)
     return await sign_receipt(KEYS, receipt, domain=DOMAIN)
 
@@ -100,7 +119,7 @@ async def code_of_verifying(receipt: Receipt, domain: str = DOMAIN, keys: Keyrin
 
 
 @requirement("ledger.receipts")
-@pytest.mark.parametrize("receipt", RECEIPTS)
+@pytest.mark.parametrize("receipt", ALL)
 async def test_what_was_signed_counts(receipt: Receipt) -> None:
     good = await signed(receipt)
 
@@ -115,7 +134,7 @@ async def test_what_was_signed_counts(receipt: Receipt) -> None:
     ("receipt", "field"),
     [
         (receipt, field)
-        for receipt in RECEIPTS
+        for receipt in ALL
         for field in receipt.__struct_fields__
         if field not in ("decision", "version", "signature") and (receipt is not RETRY or field != "result")
     ],
@@ -197,15 +216,46 @@ def test_a_receipt_that_was_used_is_stale() -> None:
         resolve_with(RETRY, again)
 
 
+@requirement("ledger.receipts", "ledger.authorize")
+def test_a_receipt_for_other_rules_does_what_it_says_once() -> None:
+    steps = (CLAIM, START, DONE)
+    done = answer_to(steps, authorize_with(AUTHORIZATION, there(*steps)))
+
+    assert isinstance(done, Done)
+    assert done.attempt.policy_revision == "policy:2"
+    with pytest.raises(ReceiptError, match="recorded_under"):
+        authorize_with(AUTHORIZATION, done.attempt)
+
+
+@requirement("ledger.receipts", "ledger.authorize")
+@pytest.mark.parametrize("field", ["tenant", "tool_id", "key", "attempt_id", "recorded_under"])
+def test_a_receipt_for_other_rules_is_about_one_attempt(field: str) -> None:
+    with pytest.raises(ReceiptError, match=f"mismatch: {field}"):
+        authorize_with(replace(AUTHORIZATION, **{field: OTHER_VALUES[field]}), there(CLAIM, START, DONE))
+
+
+@requirement("ledger.receipts", "ledger.authorize")
+def test_a_receipt_for_other_rules_decides_about_nothing_else() -> None:
+    with pytest.raises(ReceiptError, match="mismatch"):
+        resolve_with(AUTHORIZATION, ATTEMPT)
+
+
+@requirement("ledger.receipts.form")
+@pytest.mark.parametrize(("field", "value"), [("attempt_id", ""), ("recorded_under", None), ("policy_revision", 2)])
+def test_a_receipt_for_other_rules_names_them(field: str, value: object) -> None:
+    with pytest.raises(ReceiptError, match=field):
+        replace(AUTHORIZATION, **{field: value})
+
+
 # ── Form ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @requirement("ledger.receipts.form")
-@pytest.mark.parametrize("receipt", RECEIPTS)
+@pytest.mark.parametrize("receipt", ALL)
 def test_a_receipt_is_json_and_can_be_read_back(receipt: Receipt) -> None:
     document = receipt.to_json()
 
-    assert document["kind"] == ("legacy" if receipt is LEGACY else "resolution")
+    assert document["kind"] == {id(LEGACY): "legacy", id(AUTHORIZATION): "authorization"}.get(id(receipt), "resolution")
     assert receipt_from_json(document) == receipt
     assert "signature" not in receipt.document()
 

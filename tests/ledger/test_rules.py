@@ -18,6 +18,7 @@ from armory_trio.ledger import (
     Answer,
     Attempt,
     AttemptState,
+    Authorize,
     Claim,
     CloseWindow,
     Complete,
@@ -26,6 +27,7 @@ from armory_trio.ledger import (
     FenceLost,
     Fresh,
     LedgerKey,
+    NoteCall,
     Operation,
     Recorded,
     Refused,
@@ -68,6 +70,10 @@ SAID_DONE: Final = replace(RETRY, decision="completed", result='"said"')
 ABANDON: Final = replace(RETRY, decision="abandoned")
 RENEW: Final = Renew(TEXT, "a", LEASE)
 RELEASE: Final = Release(TEXT, "a")
+NOTE: Final = NoteCall(TEXT, "a")
+PERMIT: Final = Authorize(
+    key_text=TEXT, attempt_id="a", recorded_under="policy:1", policy_revision="policy:2", receipt='{"by":"bob"}'
+)
 NO_EFFECT: Final = Complete(TEXT, "a", "none")
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
@@ -87,6 +93,8 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "again": RETRY_NOW,
     "said": SAID_DONE,
     "leave": ABANDON,
+    "note": NOTE,
+    "permit": PERMIT,
 }
 BEFORE: Final[Mapping[str, Sequence[Step]]] = {
     "nothing": (),
@@ -98,6 +106,8 @@ BEFORE: Final[Mapping[str, Sequence[Step]]] = {
     "reading, over": (READING, START, LEASE),
     "unopened": (WINDOWED, START),
     "unopened, over": (WINDOWED, START, LEASE),
+    "called": (WINDOWED, START, NOTE),
+    "called, over": (WINDOWED, START, NOTE, LEASE),
     "open": (WINDOWED, START, OPEN),
     "open, over": (WINDOWED, START, OPEN, LEASE),
     "closed": (WINDOWED, START, OPEN, CLOSE),
@@ -113,26 +123,28 @@ BEFORE: Final[Mapping[str, Sequence[Step]]] = {
 # The answer (Fresh, Running, recorded = K, Unknown, Abandoned, Conflict, Done, fence Lost, refused = X) and the state
 # afterwards (- nothing, claimed, started, completed = k, unknown, abandoned).
 TABLE: Final = """
-                claim other renew start open  close none  value done  lost  mark  free  retry again said  leave
-nothing         Fc    Fc    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-
-claimed         Rc    Cc    Dc    Ds    Xc    Xc    D-    Dk    Xc    Xc    Xc    D-    Xc    Xc    Xc    Xc
-claimed, over   Fc    Cc    Dc    Lc    Lc    Lc    Lc    Lc    Lc    Lc    Xc    D-    Xc    Xc    Xc    Xc
-started         Rs    Cs    Ds    Ds    Xs    Xs    D-    Dk    Dk    Du    Du    Xs    Xs    Xs    Xs    Xs
-started, over   Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da
-reading         Rs    Cs    Ds    Ds    Xs    Xs    D-    Dk    Dk    Du    Du    D-    Xs    Xs    Xs    Xs
-reading, over   Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    D-    Du    Fc    Dk    Da
-unopened        Rs    Cs    Ds    Ds    Ds    Xs    D-    Dk    Dk    Du    Du    D-    Xs    Xs    Xs    Xs
-unopened, over  Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    D-    Du    Fc    Dk    Da
-open            Rs    Cs    Ds    Ds    Ds    Ds    Du    Du    Du    Du    Du    Xs    Xs    Xs    Xs    Xs
-open, over      Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da
-closed          Rs    Cs    Ds    Ds    Ds    Xs    Dk    Dk    Dk    Du    Du    Xs    Xs    Xs    Xs    Xs
-closed, over    Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da
-nothing in it   Rs    Cs    Ds    Ds    Ds    Xs    D-    Dk    Dk    Du    Du    D-    Xs    Xs    Xs    Xs
-completed       Kk    Ck    Lk    Lk    Lk    Lk    Lk    Lk    Dk    Lk    Lk    Xk    Xk    Xk    Xk    Xk
-unknown         Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da
-reading, lost   Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    D-    Du    Fc    Dk    Da
-granted         Fc    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da
-abandoned       Aa    Ca    La    La    La    La    La    La    La    La    La    Xa    Xa    Xa    Xa    Xa
+                claim other renew start open  close none  value done  lost  mark  free  retry again said  leave note  permit
+nothing         Fc    Fc    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-
+claimed         Rc    Cc    Dc    Ds    Xc    Xc    D-    Dk    Xc    Xc    Xc    D-    Xc    Xc    Xc    Xc    Xc    Xc
+claimed, over   Fc    Cc    Dc    Lc    Lc    Lc    Lc    Lc    Lc    Lc    Xc    D-    Xc    Xc    Xc    Xc    Lc    Xc
+started         Rs    Cs    Ds    Ds    Xs    Xs    D-    Dk    Dk    Du    Du    Xs    Xs    Xs    Xs    Xs    Ds    Xs
+started, over   Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu
+reading         Rs    Cs    Ds    Ds    Xs    Xs    D-    Dk    Dk    Du    Du    D-    Xs    Xs    Xs    Xs    Ds    Xs
+reading, over   Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    D-    Du    Fc    Dk    Da    Lu    Xu
+unopened        Rs    Cs    Ds    Ds    Ds    Xs    D-    Dk    Dk    Du    Du    D-    Xs    Xs    Xs    Xs    Ds    Xs
+unopened, over  Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    D-    Du    Fc    Dk    Da    Lu    Xu
+called          Rs    Cs    Ds    Ds    Ds    Xs    D-    Dk    Dk    Du    Du    Xs    Xs    Xs    Xs    Xs    Ds    Xs
+called, over    Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu
+open            Rs    Cs    Ds    Ds    Ds    Ds    Du    Du    Du    Du    Du    Xs    Xs    Xs    Xs    Xs    Ds    Xs
+open, over      Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu
+closed          Rs    Cs    Ds    Ds    Ds    Xs    Dk    Dk    Dk    Du    Du    Xs    Xs    Xs    Xs    Xs    Ds    Xs
+closed, over    Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu
+nothing in it   Rs    Cs    Ds    Ds    Ds    Xs    D-    Dk    Dk    Du    Du    D-    Xs    Xs    Xs    Xs    Ds    Xs
+completed       Kk    Ck    Lk    Lk    Lk    Lk    Lk    Lk    Dk    Lk    Lk    Xk    Xk    Xk    Xk    Xk    Lk    Dk
+unknown         Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu
+reading, lost   Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    D-    Du    Fc    Dk    Da    Lu    Xu
+granted         Fc    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu
+abandoned       Aa    Ca    La    La    La    La    La    La    La    La    La    Xa    Xa    Xa    Xa    Xa    La    Xa
 """
 ANSWERS: Final[Mapping[str, type[Answer]]] = {
     "F": Fresh,
@@ -654,3 +666,32 @@ def test_every_state_is_live_or_ended_or_unknown() -> None:
 @requirement("ledger.start")
 def test_what_never_began_has_no_start() -> None:
     assert isinstance(answer_to((), Start(TEXT, "a")), FenceLost)
+
+
+@requirement("ledger.calls")
+@pytest.mark.parametrize("claim", [READING, WINDOWED])
+def test_who_made_a_call_that_may_change_something_is_not_let_go(claim: Claim) -> None:
+    there_now = there(claim, START, NOTE, LEASE)
+
+    assert (there_now.calls, there_now.effect) == (True, "none")
+    assert isinstance(answer_to((claim, START, NOTE, LEASE), RELEASE), Refused)
+    assert isinstance(answer_to((claim, START, LEASE), RELEASE), Done)
+    assert follow(claim, START, NOTE, NO_EFFECT)[0] is None, "who led it to its end, knows"
+
+
+@requirement("ledger.authorize")
+def test_a_result_is_told_under_other_rules_once_that_is_decided() -> None:
+    told = there(CLAIM, START, DONE, PERMIT)
+    before_that = there(CLAIM, START, DONE)
+
+    assert told == replace(before_that, policy_revision="policy:2", authorization=PERMIT.receipt)
+    assert answer_to((CLAIM, START, DONE, PERMIT), PERMIT) == Done(told), "asking again, as after a lost answer"
+    late = replace(PERMIT, receipt='{"by":"eve"}', policy_revision="policy:3")
+    assert isinstance(answer_to((CLAIM, START, DONE, PERMIT), late), Refused)
+
+
+@requirement("ledger.claim")
+def test_an_attempt_is_bound_to_the_rules_that_let_its_body_begin() -> None:
+    assert there(CLAIM, START).policy_revision == "policy:1"
+    assert there(CLAIM, Start(TEXT, "a", "policy:2")).policy_revision == "policy:2"
+    assert there(CLAIM, Start(TEXT, "a", "policy:2"), Start(TEXT, "a", "policy:3")).policy_revision == "policy:2"

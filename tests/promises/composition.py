@@ -16,6 +16,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 4, surroundings 4.1",
         "Tools of every kind of function and of contract, and composed ones, can be composed.",
     ),
+    "composition.once": Requirement(
+        "design 12, armorer-core 7D.17, armorer-core 7H.49",
+        "A tool, or each tool of a toolbox that may change something, can be wrapped so that it does what one key stands"
+        " for once.",
+    ),
     "composition.call": Requirement("design 5, surroundings 4.1", "Host code may call a composed tool as a function."),
     "composition.middleware": Requirement("design 12", "A step keeps the middleware that is bound to it."),
     "composition.defined": Requirement(

@@ -201,6 +201,29 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 12, armorer-core 7F.36",
         "What was done under another policy revision is not told again: it waits for authorization.",
     ),
+    "keeping.callers": Requirement(
+        "design 7 and 12",
+        "A tool that changes nothing itself, and calls something that may, is not called safe to run again; nor does it"
+        " call such a thing when its lease is over.",
+    ),
+    "keeping.reconcile": Requirement(
+        "design 12",
+        "Before anybody is told that nobody knows, the tool's own way to ask the far side is tried; what that answers is"
+        " kept as a receipt, signed where there are keys.",
+    ),
+    "keeping.reconcile.cancelled": Requirement("design 12", "Who stops while the far side is asked decides nothing."),
+    "keeping.reconcile.unable": Requirement(
+        "design 12", "A far side that can't tell, or a way to ask it that fails, decides nothing."
+    ),
+    "keeping.recover": Requirement(
+        "design 12",
+        "A host may look again at what was left behind, let go what is safe, and have the far side asked about the rest.",
+    ),
+    "keeping.receipts.authorization": Requirement(
+        "design 12, armorer-core 7F.36",
+        "A signed receipt lets what was done under another policy revision be told again under that of today.",
+        divergence="Elsewhere nobody can authorise it.",
+    ),
     "keeping.receipts.completed": Requirement(
         "design 12", "A receipt that says completed is the answer from then on, its result read by the output contract."
     ),

@@ -16,6 +16,14 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 12, armorer-core 7B.11",
         "Of any number that claim a key at once, one gets it; the others are told why not.",
     ),
+    "ledger.calls": Requirement(
+        "design 7 and 12",
+        "An attempt that made a call which may have changed something is never let go as if nothing had come of it.",
+    ),
+    "ledger.authorize": Requirement(
+        "design 12, armorer-core 7F.36",
+        "A result is bound to the rules that it was recorded under, until a decision binds it to others.",
+    ),
     "ledger.conflict": Requirement(
         "design 12", "A key that is used again with other arguments is a conflict, whatever became of the first."
     ),
