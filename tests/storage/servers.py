@@ -28,8 +28,8 @@ class _Server(Protocol):
 
 
 @contextmanager
-def open_server() -> Generator[str]:
-    """The URL of a PostgreSQL server that ends with the block."""
+def open_server(*, fsync: bool = False) -> Generator[str]:
+    """The URL of a PostgreSQL server that ends with the block; with *fsync* it syncs the disk, as it does when it is new."""
     directory = tempfile.mkdtemp(prefix="armory-pg-")
     runtime = Path(directory, "runtime")
     runtime.mkdir(mode=0o700)
@@ -40,7 +40,8 @@ def open_server() -> Generator[str]:
 
         server = cast("_Server", get_server(Path(directory, "files"), cleanup_mode="delete"))
         try:
-            run_sql(server.get_uri(), "ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")
+            if not fsync:
+                run_sql(server.get_uri(), "ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")
             yield server.get_uri()
         finally:
             server.cleanup()
