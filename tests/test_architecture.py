@@ -128,6 +128,7 @@ ORDER: Final = {
     ),
     "ledger": (
         "_attempts",
+        "_operations",
         "_rules",
         "_store",
         "_memory",

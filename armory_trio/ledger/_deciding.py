@@ -12,7 +12,8 @@ from typing import Final, Literal, cast
 from ..authority._keys import KeyResolver
 from ..definitions._canonical import parse_json, sha256_hex
 from ..errors import JsonError
-from ._attempts import LIVE, Answer, Attempt, Decision, FenceLost, Release
+from ._attempts import LIVE, Answer, Attempt, Decision, FenceLost
+from ._operations import Release
 from ._receipts import (
     AuthorizationReceipt,
     LegacyReceipt,

@@ -9,7 +9,8 @@ from itertools import islice
 from typing import final
 
 from ..authority._grants import is_time
-from ._attempts import ENDED, Answer, Attempt, AttemptState, Operation
+from ._attempts import ENDED, Answer, Attempt, AttemptState
+from ._operations import Operation
 from ._rules import aged, apply, key_text
 
 

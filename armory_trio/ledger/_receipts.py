@@ -18,7 +18,8 @@ from ..authority._signing import SignatureError, sign, verify
 from ..definitions._canonical import canonical_bytes, canonical_text, parse_json, sha256_hex
 from ..definitions._checks import shown
 from ..errors import ArmoryError, JsonError
-from ._attempts import Attempt, Authorize, Claim, Decision, LedgerKey, MarkUnknown, Resolve, Start
+from ._attempts import Attempt, Decision, LedgerKey
+from ._operations import Authorize, Claim, MarkUnknown, Resolve, Start
 
 RECEIPT_VERSION: Final = 1
 """The version of receipts. It is raised when what a field means changes; older receipts count no more."""

@@ -5,6 +5,7 @@ may have happened:
 
 - Of an attempt that never started, nothing has. Whoever claims its key takes its place; until somebody does, its own
   holder may renew it, which harms nobody.
+  If it was to go on from a pause, it waits as it did before for whoever claims its key and does not resume it.
 - One that started is ``unknown`` from that instant on, for its own holder too: a lease that is over is no evidence that
   nothing happened, and what was told to others must not become untrue. Only a decision changes that, or, where it is
   recorded that nothing can have come of it, that somebody releases it.
@@ -23,27 +24,30 @@ from ._attempts import (
     Abandoned,
     Answer,
     Attempt,
-    Authorize,
-    Claim,
-    CloseWindow,
-    Complete,
     Conflict,
     Done,
     FenceLost,
     Fresh,
     Happened,
-    MarkUnknown,
-    NoteCall,
-    OpenWindow,
-    Operation,
     Recorded,
     Refused,
+    Running,
+    Unknown,
+)
+from ._operations import (
+    Authorize,
+    Claim,
+    CloseWindow,
+    Complete,
+    MarkUnknown,
+    NoteCall,
+    NoteWait,
+    OpenWindow,
+    Operation,
     Release,
     Renew,
     Resolve,
-    Running,
     Start,
-    Unknown,
 )
 
 Move = tuple[Attempt | None, Answer]
@@ -108,18 +112,28 @@ def _strongest(one: Effect, other: Effect) -> Effect:
 def _claim(row: Attempt | None, claim: Claim, now: float) -> Move:
     if row is None:
         return _begun(claim, now, number=1, receipt=None)
+    if row.state == "claimed" and now >= row.lease_expires_at:
+        if row.pause is None:
+            return _taken_over(row, claim, now, row.receipt)
+        row = _paused_again(row, now)
     if not _agree(row, claim):
         return row, Conflict(row)
     if row.state == "completed":
-        return row, Recorded(row)
+        resumes = row.pause is not None and row.pause == claim.resumes
+        return _taken_over(row, claim, now, row.receipt) if resumes else (row, Recorded(row))
     if row.state == "abandoned":
         return row, Abandoned(row)
-    if row.state in ("claimed", "started") and now < row.lease_expires_at:
+    if row.state in ("claimed", "started"):
         mine = row.state == "claimed" and row.attempt_id == claim.attempt_id
         return row, Fresh(row) if mine else Running(row)
-    if row.state == "unknown" and not row.granted:
+    if not row.granted:
         return row, Unknown(row)
     return _taken_over(row, claim, now, row.receipt)
+
+
+def _paused_again(row: Attempt, now: float) -> Attempt:
+    """*row*, which was to go on from a pause, and did not: it waits as before."""
+    return replace(row, state="completed", effect=row.before, ended_at=now)
 
 
 def _agree(row: Attempt, claim: Claim) -> bool:
@@ -132,7 +146,14 @@ def _taken_over(row: Attempt, claim: Claim, now: float, receipt: str | None) -> 
         return row, FenceLost(row)
     if claim.attempt_id == row.attempt_id:
         return row, Refused("an attempt that takes the place of another needs an id of its own")
-    return _begun(claim, now, number=row.number + 1, receipt=receipt)
+    attempt, answer = _begun(claim, now, number=row.number + 1, receipt=receipt)
+    if attempt is None or row.pause is None or row.pause != claim.resumes:
+        return attempt, answer
+    # What came of it so far is not undone by going on.
+    attempt = replace(
+        attempt, pause=row.pause, before=row.effect, effect=row.effect, calls=row.calls, result=row.result
+    )
+    return attempt, Fresh(attempt)
 
 
 def _begun(claim: Claim, now: float, *, number: int, receipt: str | None) -> Move:
@@ -177,7 +198,7 @@ def _start(row: Attempt | None, start: Start, now: float) -> Move:
         return row, FenceLost(row)
     if row.state == "started":
         return _done(row)
-    effect: Effect = "none" if row.read_only or row.windows != "undeclared" else "unknown"
+    effect: Effect = row.before if row.read_only or row.windows != "undeclared" else "unknown"
     revision = row.policy_revision if start.policy_revision is None else start.policy_revision
     return _done(replace(row, state="started", effect=effect, started_at=now, policy_revision=revision))
 
@@ -188,6 +209,12 @@ def _note_call(row: Attempt | None, note: NoteCall, now: float) -> Move:
     if row.state != "started":
         return row, Refused("its body was never started, so it makes no calls")
     return _done(replace(row, calls=True))
+
+
+def _note_wait(row: Attempt | None, note: NoteWait, now: float) -> Move:
+    if row is None or not _held(row, note.attempt_id, now):
+        return row, FenceLost(row)
+    return _done(replace(row, waits_for=note.waits_for))
 
 
 def _open_window(row: Attempt | None, opening: OpenWindow, now: float) -> Move:
@@ -209,7 +236,8 @@ def _close_window(row: Attempt | None, closing: CloseWindow, now: float) -> Move
     if row.open_windows > 1:
         return _done(replace(row, open_windows=row.open_windows - 1, behind=behind))
     windows = "unopened" if behind == "none" else "closed"
-    return _done(replace(row, windows=windows, open_windows=0, behind=behind, effect=behind))
+    effect = _strongest(row.before, behind)
+    return _done(replace(row, windows=windows, open_windows=0, behind=behind, effect=effect))
 
 
 # ── Ending ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -220,23 +248,26 @@ def _complete(row: Attempt | None, end: Complete, now: float) -> Move:
         return row, Done(row) if row is not None and _says_the_same(row, end) else FenceLost(row)
     if row.state == "claimed" and end.effect != "none":
         return row, Refused("its body was never started, so it can't have had an effect")
+    if row.state == "claimed" and row.pause is not None:
+        return _done(_paused_again(row, now))
     effect = _effect(row, end.effect)
-    if effect == "unknown":
+    if effect == "unknown" and end.pause is None:
         return _done(replace(row, state="unknown", effect=effect, ended_at=now))
-    if effect == "none" and (end.result is None or not row.deduplicates):
+    if effect == "none" and end.pause is None and (end.result is None or not row.deduplicates):
         return None, Done(row)
-    return _done(replace(row, state="completed", effect=effect, ended_at=now, result=end.result))
+    ended = replace(row, state="completed", effect=effect, ended_at=now, result=end.result, pause=end.pause)
+    return _done(replace(ended, waits_for=None))
 
 
 def _says_the_same(row: Attempt, end: Complete) -> bool:
     """Whether it is recorded that *row* ended so, as after an answer that was lost."""
-    kept = (row.attempt_id, row.state, row.effect, row.result)
-    return kept == (end.attempt_id, "completed", _effect(row, end.effect), end.result)
+    kept = (row.attempt_id, row.state, row.effect, row.result, row.pause)
+    return kept == (end.attempt_id, "completed", _effect(row, end.effect), end.result, end.pause)
 
 
 def _effect(row: Attempt, claimed: Effect) -> Effect:
-    """The effect of an end that claims *claimed*: where windows are declared, what they recorded is the least."""
-    return claimed if row.windows == "undeclared" else _strongest(claimed, row.effect)
+    """The effect of an end that claims *claimed*: what came before, and what declared windows recorded, is the least."""
+    return _strongest(claimed, row.before if row.windows == "undeclared" else row.effect)
 
 
 def _mark_unknown(row: Attempt | None, mark: MarkUnknown, now: float) -> Move:
@@ -247,9 +278,11 @@ def _mark_unknown(row: Attempt | None, mark: MarkUnknown, now: float) -> Move:
     return _done(row if row.state == "unknown" else replace(row, state="unknown", ended_at=now))
 
 
-def _release(row: Attempt | None, release: Release, _now: float) -> Move:
+def _release(row: Attempt | None, release: Release, now: float) -> Move:
     if row is None or row.attempt_id != release.attempt_id:
         return row, FenceLost(row)
+    if row.state == "claimed" and row.pause is not None:
+        return _done(_paused_again(row, now))
     if row.state in ("completed", "abandoned"):
         return row, Refused(f"it is {row.state}, and that is kept")
     if row.effect != "none" or row.calls:
@@ -309,6 +342,7 @@ _MOVES: Final = cast(
         Renew: _renew,
         Start: _start,
         NoteCall: _note_call,
+        NoteWait: _note_wait,
         OpenWindow: _open_window,
         CloseWindow: _close_window,
         Complete: _complete,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from ._attempts import Answer, Attempt, AttemptState, Operation
+from ._attempts import Answer, Attempt, AttemptState
+from ._operations import Operation
 
 
 class LedgerStore(Protocol):

@@ -17,6 +17,7 @@ from ..ledger import (
     LedgerKey,
     MarkUnknown,
     NoteCall,
+    NoteWait,
     OpenWindow,
     Operation,
     Release,
@@ -85,6 +86,8 @@ def before(claim: Claim) -> dict[str, Sequence[Step]]:
     inside = (windowed, start, opened)
     lost = (claim, start, MarkUnknown(key, a))
     done = (claim, start, Complete(key, a, "completed", '"done"'))
+    paused = (claim, start, Complete(key, a, "completed", '"it waits"', "call-1"))
+    on = replace(claim, attempt_id="on", resumes="call-1")
     renewed: list[Step] = [25.0, Renew(key, a, LEASE)]
     return {
         "not there": (),
@@ -111,6 +114,10 @@ def before(claim: Claim) -> dict[str, Sequence[Step]]:
         "completed": done,
         "completed and told under other rules": (*done, authorize(claim)),
         "completed without a trace": (claim, start, Complete(key, a, "none", '"nothing"')),
+        "waiting for somebody": paused,
+        "going on": (*paused, on),
+        "going on and over": (*paused, on, LEASE),
+        "gone on": (*paused, on, Start(key, "on")),
         "gone again": (claim, start, Complete(key, a, "none")),
         "unknown": lost,
         "free to be retried": (*lost, resolve(claim, "retry")),
@@ -145,6 +152,9 @@ def operations(claim: Claim) -> list[Operation]:
         Complete(key, a, "none", '"nothing"'),
         Complete(key, a, "completed", '"done"'),
         Complete(key, a, "unknown", '"lost"'),
+        Complete(key, a, "unknown", '"it waits"', "call-1"),
+        replace(other, resumes="call-1"),
+        NoteWait(key, a, "another"),
         MarkUnknown(key, a),
         Release(key, a),
         resolve(claim, "retry"),

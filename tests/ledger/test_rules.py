@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from armory_trio import DefinitionError
+from armory_trio import DefinitionError, Effect
 from armory_trio.ledger import (
     ENDED,
     LIVE,
@@ -28,6 +28,7 @@ from armory_trio.ledger import (
     Fresh,
     LedgerKey,
     NoteCall,
+    NoteWait,
     Operation,
     Recorded,
     Refused,
@@ -74,6 +75,13 @@ NOTE: Final = NoteCall(TEXT, "a")
 PERMIT: Final = Authorize(
     key_text=TEXT, attempt_id="a", recorded_under="policy:1", policy_revision="policy:2", receipt='{"by":"bob"}'
 )
+PAUSE: Final = Complete(TEXT, "a", "completed", '"it waits"', "call-1")
+GOING_ON: Final[Sequence[Step]] = (
+    replace(CLAIM, attempt_id="z"),
+    replace(START, attempt_id="z"),
+    replace(PAUSE, attempt_id="z"),
+    replace(CLAIM, resumes="call-1"),
+)
 NO_EFFECT: Final = Complete(TEXT, "a", "none")
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
@@ -94,7 +102,10 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "said": SAID_DONE,
     "leave": ABANDON,
     "note": NOTE,
-    "permit": PERMIT,
+    "allow": PERMIT,
+    "wait": NoteWait(TEXT, "a", '["acme","default:charge@1","order-2"]'),
+    "pause": PAUSE,
+    "on": replace(CLAIM_B, resumes="call-1"),
 }
 BEFORE: Final[Mapping[str, Sequence[Step]]] = {
     "nothing": (),
@@ -118,33 +129,41 @@ BEFORE: Final[Mapping[str, Sequence[Step]]] = {
     "reading, lost": (READING, START, LOST),
     "granted": (CLAIM, START, LOST, RETRY),
     "abandoned": (CLAIM, START, LOST, ABANDON),
+    "paused": (CLAIM, START, PAUSE),
+    "going on": GOING_ON,
+    "going on, over": (*GOING_ON, LEASE),
+    "gone on": (*GOING_ON, START),
 }
 
 # The answer (Fresh, Running, recorded = K, Unknown, Abandoned, Conflict, Done, fence Lost, refused = X) and the state
 # afterwards (- nothing, claimed, started, completed = k, unknown, abandoned).
 TABLE: Final = """
-                claim other renew start open  close none  value done  lost  mark  free  retry again said  leave note  permit
-nothing         Fc    Fc    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-
-claimed         Rc    Cc    Dc    Ds    Xc    Xc    D-    Dk    Xc    Xc    Xc    D-    Xc    Xc    Xc    Xc    Xc    Xc
-claimed, over   Fc    Cc    Dc    Lc    Lc    Lc    Lc    Lc    Lc    Lc    Xc    D-    Xc    Xc    Xc    Xc    Lc    Xc
-started         Rs    Cs    Ds    Ds    Xs    Xs    D-    Dk    Dk    Du    Du    Xs    Xs    Xs    Xs    Xs    Ds    Xs
-started, over   Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu
-reading         Rs    Cs    Ds    Ds    Xs    Xs    D-    Dk    Dk    Du    Du    D-    Xs    Xs    Xs    Xs    Ds    Xs
-reading, over   Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    D-    Du    Fc    Dk    Da    Lu    Xu
-unopened        Rs    Cs    Ds    Ds    Ds    Xs    D-    Dk    Dk    Du    Du    D-    Xs    Xs    Xs    Xs    Ds    Xs
-unopened, over  Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    D-    Du    Fc    Dk    Da    Lu    Xu
-called          Rs    Cs    Ds    Ds    Ds    Xs    D-    Dk    Dk    Du    Du    Xs    Xs    Xs    Xs    Xs    Ds    Xs
-called, over    Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu
-open            Rs    Cs    Ds    Ds    Ds    Ds    Du    Du    Du    Du    Du    Xs    Xs    Xs    Xs    Xs    Ds    Xs
-open, over      Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu
-closed          Rs    Cs    Ds    Ds    Ds    Xs    Dk    Dk    Dk    Du    Du    Xs    Xs    Xs    Xs    Xs    Ds    Xs
-closed, over    Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu
-nothing in it   Rs    Cs    Ds    Ds    Ds    Xs    D-    Dk    Dk    Du    Du    D-    Xs    Xs    Xs    Xs    Ds    Xs
-completed       Kk    Ck    Lk    Lk    Lk    Lk    Lk    Lk    Dk    Lk    Lk    Xk    Xk    Xk    Xk    Xk    Lk    Dk
-unknown         Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu
-reading, lost   Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    D-    Du    Fc    Dk    Da    Lu    Xu
-granted         Fc    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu
-abandoned       Aa    Ca    La    La    La    La    La    La    La    La    La    Xa    Xa    Xa    Xa    Xa    La    Xa
+                claim other renew start open  close none  value done  lost  mark  free  retry again said  leave note  allow wait  pause on
+nothing         Fc    Fc    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    L-    Fc
+claimed         Rc    Cc    Dc    Ds    Xc    Xc    D-    Dk    Xc    Xc    Xc    D-    Xc    Xc    Xc    Xc    Xc    Xc    Dc    Xc    Rc
+claimed, over   Fc    Fc    Dc    Lc    Lc    Lc    Lc    Lc    Lc    Lc    Xc    D-    Xc    Xc    Xc    Xc    Lc    Xc    Lc    Lc    Fc
+started         Rs    Cs    Ds    Ds    Xs    Xs    D-    Dk    Dk    Du    Du    Xs    Xs    Xs    Xs    Xs    Ds    Xs    Ds    Dk    Rs
+started, over   Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu    Lu    Lu    Uu
+reading         Rs    Cs    Ds    Ds    Xs    Xs    D-    Dk    Dk    Du    Du    D-    Xs    Xs    Xs    Xs    Ds    Xs    Ds    Dk    Rs
+reading, over   Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    D-    Du    Fc    Dk    Da    Lu    Xu    Lu    Lu    Uu
+unopened        Rs    Cs    Ds    Ds    Ds    Xs    D-    Dk    Dk    Du    Du    D-    Xs    Xs    Xs    Xs    Ds    Xs    Ds    Dk    Rs
+unopened, over  Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    D-    Du    Fc    Dk    Da    Lu    Xu    Lu    Lu    Uu
+called          Rs    Cs    Ds    Ds    Ds    Xs    D-    Dk    Dk    Du    Du    Xs    Xs    Xs    Xs    Xs    Ds    Xs    Ds    Dk    Rs
+called, over    Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu    Lu    Lu    Uu
+open            Rs    Cs    Ds    Ds    Ds    Ds    Du    Du    Du    Du    Du    Xs    Xs    Xs    Xs    Xs    Ds    Xs    Ds    Dk    Rs
+open, over      Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu    Lu    Lu    Uu
+closed          Rs    Cs    Ds    Ds    Ds    Xs    Dk    Dk    Dk    Du    Du    Xs    Xs    Xs    Xs    Xs    Ds    Xs    Ds    Dk    Rs
+closed, over    Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu    Lu    Lu    Uu
+nothing in it   Rs    Cs    Ds    Ds    Ds    Xs    D-    Dk    Dk    Du    Du    D-    Xs    Xs    Xs    Xs    Ds    Xs    Ds    Dk    Rs
+completed       Kk    Ck    Lk    Lk    Lk    Lk    Lk    Lk    Dk    Lk    Lk    Xk    Xk    Xk    Xk    Xk    Lk    Dk    Lk    Lk    Kk
+unknown         Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu    Lu    Lu    Uu
+reading, lost   Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    D-    Du    Fc    Dk    Da    Lu    Xu    Lu    Lu    Uu
+granted         Fc    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu    Lu    Lu    Fc
+abandoned       Aa    Ca    La    La    La    La    La    La    La    La    La    Xa    Xa    Xa    Xa    Xa    La    Xa    La    La    Aa
+paused          Kk    Ck    Lk    Lk    Lk    Lk    Lk    Lk    Lk    Lk    Lk    Xk    Xk    Xk    Xk    Xk    Lk    Dk    Lk    Dk    Fc
+going on        Rc    Cc    Dc    Ds    Xc    Xc    Dk    Dk    Xc    Xc    Xc    Dk    Xc    Xc    Xc    Xc    Xc    Xc    Dc    Xc    Rc
+going on, over  Kk    Ck    Dc    Lc    Lc    Lc    Lc    Lc    Lc    Lc    Xc    Dk    Xc    Xc    Xc    Xc    Lc    Xc    Lc    Lc    Fc
+gone on         Rs    Cs    Ds    Ds    Xs    Xs    Dk    Dk    Dk    Du    Du    Xs    Xs    Xs    Xs    Xs    Ds    Xs    Ds    Dk    Rs
 """
 ANSWERS: Final[Mapping[str, type[Answer]]] = {
     "F": Fresh,
@@ -165,6 +184,9 @@ STATES: Final[Mapping[str, AttemptState | None]] = {
     "u": "unknown",
     "a": "abandoned",
 }
+OVERDUE: Final = "going on, over"
+"""Whoever claims this finds that it waits again."""
+
 HEAD, *ROWS = TABLE.strip("\n").splitlines()
 CELLS: Final = [
     (line[:16].strip(), column, cell)
@@ -176,7 +198,8 @@ CELLS: Final = [
 @requirement("ledger.claim", "ledger.conflict", "ledger.takeover", "ledger.resolve", "ledger.unknown")
 @pytest.mark.parametrize(("before", "operation", "cell"), CELLS)
 def test_each_operation_does_what_the_table_says(before: str, operation: str, cell: str) -> None:
-    row, answer, _ = follow(*BEFORE[before], OPERATIONS[operation])
+    row, answer, now = follow(*BEFORE[before], OPERATIONS[operation])
+    row = None if row is None else aged(row, now)
 
     assert type(answer) is ANSWERS[cell[0]]
     assert (None if row is None else row.state) == STATES[cell[1]]
@@ -193,7 +216,7 @@ def test_the_table_has_every_state_every_operation_and_every_answer() -> None:
 
 
 @requirement("ledger.fence")
-@pytest.mark.parametrize("operation", [name for name in OPERATIONS if name not in {"claim", "other"}])
+@pytest.mark.parametrize("operation", [name for name in OPERATIONS if name not in {"claim", "other", "on"}])
 @pytest.mark.parametrize("before", BEFORE)
 def test_whoever_names_another_attempt_changes_nothing(before: str, operation: str) -> None:
     row, _, now = follow(*BEFORE[before])
@@ -208,7 +231,10 @@ def test_whoever_names_another_attempt_changes_nothing(before: str, operation: s
 
 
 @requirement("ledger.claim")
-@pytest.mark.parametrize(("before", "operation", "cell"), [case for case in CELLS if case[2][0] not in "DF"])
+@pytest.mark.parametrize(
+    ("before", "operation", "cell"),
+    [case for case in CELLS if case[2][0] not in "DF" and case[:2] not in {(OVERDUE, "claim"), (OVERDUE, "other")}],
+)
 def test_what_is_not_done_changes_nothing(before: str, operation: str, cell: str) -> None:
     row, _, now = follow(*BEFORE[before])
 
@@ -695,3 +721,57 @@ def test_an_attempt_is_bound_to_the_rules_that_let_its_body_begin() -> None:
     assert there(CLAIM, START).policy_revision == "policy:1"
     assert there(CLAIM, Start(TEXT, "a", "policy:2")).policy_revision == "policy:2"
     assert there(CLAIM, Start(TEXT, "a", "policy:2"), Start(TEXT, "a", "policy:3")).policy_revision == "policy:2"
+
+
+@requirement("ledger.pause")
+def test_what_came_before_a_pause_is_kept_whatever_becomes_of_going_on() -> None:
+    paused = there(CLAIM, START, PAUSE)
+    going_on = there(*GOING_ON)
+
+    assert (paused.state, paused.effect, paused.result) == ("completed", "completed", '"it waits"')
+    assert (going_on.number, going_on.before, going_on.effect) == (2, "completed", "completed")
+    for steps in ((RELEASE,), (NO_EFFECT,), (LEASE,)):
+        again, _, now = follow(*GOING_ON, *steps)
+        assert again is not None
+        again, _ = apply(again, CLAIM_B, now)
+        assert again is not None
+        assert (again.state, again.effect, again.result, again.pause) == (
+            "completed",
+            "completed",
+            '"it waits"',
+            "call-1",
+        )
+    assert there(*GOING_ON, START, NO_EFFECT).effect == "completed"
+    ended = there(*GOING_ON, START, DONE)
+    assert (ended.state, ended.result, ended.pause) == ("completed", '"done"', None)
+
+
+@requirement("ledger.pause")
+@pytest.mark.parametrize("effect", ["none", "completed", "unknown"])
+def test_who_waits_for_somebody_is_recorded_as_waiting_whatever_it_did(effect: Effect) -> None:
+    row = there(CLAIM, START, replace(PAUSE, effect=effect))
+
+    assert (row.state, row.effect) == ("completed", effect)
+    assert isinstance(answer_to((CLAIM, START, replace(PAUSE, effect=effect)), CLAIM_B), Recorded)
+
+
+@requirement("ledger.pause")
+def test_only_the_call_that_waits_goes_on() -> None:
+    steps = (CLAIM, START, PAUSE)
+
+    assert isinstance(answer_to(steps, replace(CLAIM_B, resumes="call-2")), Recorded)
+    assert isinstance(answer_to(steps, replace(CLAIM_B, resumes="call-1", arguments="{}")), Conflict)
+    assert isinstance(answer_to((CLAIM, START, DONE), replace(CLAIM_B, resumes="call-1")), Recorded)
+
+
+@requirement("ledger.takeover")
+def test_a_claim_that_never_started_stands_in_nobodys_way_when_its_lease_is_over() -> None:
+    assert isinstance(answer_to((CLAIM, LEASE), replace(CLAIM_B, arguments="{}")), Fresh)
+    assert isinstance(answer_to((CLAIM,), replace(CLAIM_B, arguments="{}")), Conflict)
+
+
+@requirement("ledger.key")
+def test_a_call_without_a_key_is_written_like_no_key_of_anybodys() -> None:
+    texts = {LedgerKey("acme", "default:charge", "e1", host).text for host in (None, "h1", "h2")}
+
+    assert len(texts) == 3

@@ -24,6 +24,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 12, armorer-core 7F.36",
         "A result is bound to the rules that it was recorded under, until a decision binds it to others.",
     ),
+    "ledger.pause": Requirement(
+        "design 12",
+        "An attempt that waits for somebody is told as such until its call goes on in a new attempt, and what it did"
+        " before is never forgotten.",
+    ),
     "ledger.conflict": Requirement(
         "design 12", "A key that is used again with other arguments is a conflict, whatever became of the first."
     ),
