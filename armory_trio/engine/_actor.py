@@ -12,20 +12,21 @@ from typing import Final, cast
 import outcome
 import trio
 
-from ..definitions import PendingApproval, ToolError, ToolResult
+from ..definitions import Effect, PendingApproval, ToolError, ToolResult
 from ._abort import abort_children, request_abort
 from ._admission import judge
+from ._concluding import written_down
 from ._concurrency import is_cancelled, leaves
 from ._events import ExecutionStarted
 from ._execution import CURRENT, Core, Record
 from ._failures import StrayCancelled, description_of
-from ._lifecycle import FINAL, QUEUED
+from ._lifecycle import FINAL, QUEUED, strongest
 from ._onion import OnionBody
 from ._options import DIRECTLY, NO_OPTIONS, Options
 from ._permits import Hook
 from ._plan import Plan
 from ._resumption import pending_within, waited_for
-from ._settlement import cancelled, decide, end, failed, finish, hand_on, returned, written_down
+from ._settlement import cancelled, decide, end, failed, finish, hand_on, returned
 from ._tool_context import Door, TaskContext
 from .placement import Placed, deliver_inline, place
 
@@ -156,6 +157,8 @@ async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool
             pending = await pending_within(record, waits)
     except BaseException as exc:  # noqa: ASYNC103  # raises again what is not its own
         failure = _own_failure(record, exc)
+    if record.entry is not None and pending is not None:
+        record.entry.pause = record.call_id, _before_pause(record)
     if failure is not None:
         conclude = partial(failed, record, failure)
     elif signing.cancelled_caught:
@@ -164,6 +167,14 @@ async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool
         assert waits.action is not None
         conclude = partial(hand_on, record, waits.action, pending)
     await _tell_end(record, conclude)
+
+
+def _before_pause(record: Record) -> Effect:
+    """What *record*, whose body handed on a pause, has done so far. It goes on from there: that it raised says nothing."""
+    plan = record.plan
+    assert plan is not None
+    own: Effect = record.own_effect() if plan.read_only or plan.effect_windows else "completed"
+    return strongest(own, record.past_effect)
 
 
 def _conclude(record: Record, plan: Plan, value: object, failure: BaseException | None, *, completed: bool) -> None:
@@ -216,10 +227,12 @@ def _is_ready(record: Record) -> bool:
         from ._authorize import is_out_of_date  # noqa: PLC0415  # only where a toolbox is exchanged
 
         if is_out_of_date(record):
+            if record.entry is not None:
+                record.entry.started = False  # its lease may be over by the time that this is decided
             judge(record)
             return record.hook is None and _is_ready(record)
     entry = record.entry
-    if entry is not None and plan is not None and plan.bare and entry.attempt_id is not None and not entry.started:
+    if entry is not None and plan is not None and plan.bare and entry.attempt_id is not None and entry.must_start:
         from ._claiming import start  # noqa: PLC0415  # only who has a key pays for it
 
         start(record)

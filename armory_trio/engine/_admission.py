@@ -156,8 +156,11 @@ def _keyed(record: Record, plan: Plan) -> bool:
 
 def _cleared(record: Record) -> None:
     """It may run: see whether it did already, or ask for room."""
-    if record.entry is None or record.claimed:
+    entry = record.entry
+    if entry is None or entry.attempt_id is not None:
         ask_for_room(record)
+        if entry is not None and entry.line:
+            entry.stir()  # whoever waits for it could not be told what it waits for
         return
     from ._claiming import claim  # noqa: PLC0415  # only who has a key pays for it
 

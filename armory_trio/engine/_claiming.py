@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
 from functools import partial
 from typing import Final, cast
 
@@ -20,21 +19,22 @@ from ..ledger import (
     Fresh,
     LedgerKey,
     Running,
+    Unknown,
 )
-from ._deciding import decided
-from ._entries import Entry, FenceLost, Place
+from ._deciding import decided, decides
+from ._entries import Entry, FenceLost
 from ._execution import Record
 from ._failures import description_of
-from ._following import joining
+from ._following import Elsewhere, above_of, joining
+from ._line import Place
 from ._permits import Hook
 from ._plan import Plan
 from ._recorded import LEDGER, Cycle, Joined, claimed
 from ._settlement import refuse, wake
 
-_LOOK_AGAIN_AFTER: Final = 0.25
-"""Seconds between two looks at an attempt that runs in another process."""
+_REFENCED_AT_MOST: Final = 8
+"""Leases that may be over before the body of one call could begin; each time its key is claimed anew."""
 
-_SOON: Final = 0.01
 _FENCE_BYTES: Final = 18
 
 
@@ -99,7 +99,7 @@ def _entry_for(record: Record, plan: Plan, key: str | None) -> Entry | None:
             return None
     elif tenant is None:
         return None
-    ledger_key = LedgerKey(tenant or "", plan.id, record.id if key is None else key)
+    ledger_key = LedgerKey(tenant or "", plan.id, key or record.id, ledger.host if key is None else None)
     entry = Entry(ledger.store, ledger_key, record.id, _left, recovery_only=key is None)
     entry.receipt = None if key is None else record.options.resolution_receipt
     if not plan.read_only:
@@ -109,12 +109,10 @@ def _entry_for(record: Record, plan: Plan, key: str | None) -> Entry | None:
 
 def _callers(record: Record) -> Iterator[Entry]:
     """What those hold in a ledger that called *record*, directly or not, and that claim to change nothing themselves."""
-    above = record.parent or record.outside
-    while above is not None:
+    for above in above_of(record):
         plan, entry = above.plan, above.entry
         if entry is not None and plan is not None and (plan.read_only or plan.effect_windows):
             yield entry
-        above = above.parent or above.outside
 
 
 def claim(record: Record) -> None:
@@ -129,25 +127,41 @@ async def _claim(record: Record) -> object:
     assert plan is not None
     assert entry is not None
     made, place = _claim_of(record, plan, entry), Place()
+    elsewhere = Elsewhere(entry, _keyed_callers(record))
+    ended: object = None
     try:
-        while True:
+        while ended is None:
             found = await _asked(entry, made)
             place.leave()
-            found = await decided(record, entry, made, found) or await _asked(entry, made)
+            waits_for = _going_on(record, plan, entry, found)
+            if waits_for is None:
+                found = await decided(record, entry, made, found) or await _asked(entry, made)
+                waits_for = _going_on(record, plan, entry, found)
             if isinstance(found, Fresh):
                 entry.attempt_id = found.attempt.attempt_id
                 ledger.hold(entry)
                 return found
-            if not isinstance(found, Running):
-                return found
-            ended = await _wait_for(record, entry, found.attempt, place)
-            if ended is not None:
-                return ended
+            ended = found
+            if waits_for is not None:
+                ended = await _wait_for(record, entry, waits_for, place, elsewhere)
     finally:
         place.leave()
+    await elsewhere.stop()
+    return ended
 
 
-async def _wait_for(record: Record, entry: Entry, attempt: Attempt, place: Place) -> object:
+def _going_on(record: Record, plan: Plan, entry: Entry, found: Answer) -> Attempt | None:
+    """The attempt that has to be waited for: its lease is live, or its body is still there in this supervisor."""
+    if isinstance(found, Running):
+        return found.attempt
+    if not isinstance(found, Unknown) or not decides(plan, entry):
+        return None
+    ahead = record.core.ledger.mine.get(entry.text)
+    here = ahead is not None and ahead.attempt_id == found.attempt.attempt_id and ahead.execution_id in record.core.live
+    return found.attempt if here else None
+
+
+async def _wait_for(record: Record, entry: Entry, attempt: Attempt, place: Place, elsewhere: Elsewhere) -> object:
     """Wait for the attempt of somebody else, here or elsewhere. None: ask again what became of it."""
     caller = _caller_named(record, attempt.execution_id)
     if caller is not None:
@@ -158,17 +172,20 @@ async def _wait_for(record: Record, entry: Entry, attempt: Attempt, place: Place
     leader = None if ahead is None else record.core.live.get(ahead.execution_id)
     if ahead is not None and leader is not None:
         return await _join(record, leader, ahead, place)
-    left = attempt.lease_expires_at - entry.store.now()
-    await trio.sleep(min(_LOOK_AGAIN_AFTER, max(_SOON, left)))
-    return None
+    cycle = await elsewhere.wait(attempt)
+    return None if cycle is None else Cycle("CAPACITY_CYCLE", cycle)
+
+
+def _keyed_callers(record: Record) -> Iterator[Entry]:
+    """What those hold in a ledger that called *record*, directly or not, under keys that others may wait for."""
+    for above in above_of(record):
+        if above.entry is not None and above.entry.attempt_id is not None and not above.entry.recovery_only:
+            yield above.entry
 
 
 def _caller_named(record: Record, execution_id: str) -> Record | None:
-    """Who called *record*, directly or not, from here or from within another supervisor, if that is its id."""
-    above = record.parent or record.outside
-    while above is not None and above.id != execution_id:
-        above = above.parent or above.outside
-    return above
+    """Who called *record*, directly or not, if that is its id."""
+    return next((above for above in above_of(record) if above.id == execution_id), None)
 
 
 def _claim_of(record: Record, plan: Plan, entry: Entry) -> Claim:
@@ -186,6 +203,7 @@ def _claim_of(record: Record, plan: Plan, entry: Entry) -> Claim:
         deduplicates=not entry.recovery_only,
         lease=ledger.lease,
         cap=ledger.cap,
+        resumes=record.call_id if record.resumed else None,
     )
 
 
@@ -202,11 +220,12 @@ async def _join(record: Record, leader: Record, ahead: Entry, place: Place) -> o
     """Wait for *leader*. None if its body never began: then those who waited take its place in their order."""
     record.waits_for = f"joined:{leader.id}"
     record.publish()
-    with nullcontext() if record.parent is None else joining(record.parent, leader) as cycle:
-        if cycle is not None:
-            return Cycle("CAPACITY_CYCLE", cycle)
-        place.stand(ahead.line)
-        await ahead.over.wait()
+    place.stand(ahead.line)
+    while not ahead.over.is_set:
+        with joining(record, leader, holder=record.parent) as cycle:
+            if cycle is not None:
+                return Cycle("CAPACITY_CYCLE", cycle)
+            await ahead.news.wait()
     record.waits_for = LEDGER
     if ahead.result is not None:
         return Joined(ahead.result)
@@ -240,6 +259,11 @@ def _claim_anew(record: Record, entry: Entry) -> None:
     """Its place was taken before its body could begin: ask what became of that, and hold nothing meanwhile."""
     record.core.ledger.let_go(entry)
     entry.attempt_id, entry.lost, entry.tried = None, False, False
+    entry.refenced += 1
+    if entry.refenced > _REFENCED_AT_MOST:
+        message = f"its lease was over {entry.refenced} times before it could begin: the store is slower than that"
+        refuse(record, "unavailable", "LEDGER_UNAVAILABLE", message)
+        return
     _leave_room(record)
     claim(record)
 

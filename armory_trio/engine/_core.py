@@ -51,14 +51,14 @@ class CoreOf(Generic[R]):
         self.kept: deque[R] = deque(maxlen=settings.retention.count)
         self.watches_kept = settings.retention.seconds is not None
         """Whether kept records have to be looked at before a new one comes: not only their number counts."""
+        self.awaited: dict[R, list[R]] = {}
+        """Whom executions wait for that are not their children."""
         self.idle: list[Latch] = []
         self.always: tuple[str, ...] = ()
         """The limits that every call needs a slot of."""
         self.wants_room = False
         """Whether every call, or every call with an owner, needs a slot of something."""
-        self.admitted = self.numbered = 0
-        self.spent = 0
-        self.uncertain = 0
+        self.admitted = self.numbered = self.spent = self.uncertain = 0
         """How many have ended with an unknown effect or a failed cleanup, kept or not."""
         self.closed = False
         self.closed_because = ""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import json
 import logging
 from collections.abc import Mapping
 from typing import Final, cast
 
 import msgspec
+import trio
 
 from ..definitions import Tool
 from ..definitions._outputs import OutputContract
@@ -40,6 +42,8 @@ from ._authority import Authority
 from ._entries import Entry, LedgerUnavailable, done_within
 from ._execution import Core, Record
 from ._failures import description_of
+from ._permits import RECORD_TIMEOUT
+from ._plan import Plan
 
 _log: Final = logging.getLogger("armory_trio.engine")
 
@@ -49,10 +53,20 @@ async def _verified_in(authority: Authority, receipt: Receipt, tenant: str) -> N
 
     Raises:
         ReceiptError: It is not.
+        LedgerUnavailable: Its keys did not answer in time.
     """
     if authority.keys is None:
         raise ReceiptError("unsigned", "this supervisor has no keys: open it with keys=")
-    await verify_receipt(authority.keys, receipt, domain=authority.domain_of(tenant))
+    try:
+        with trio.fail_after(RECORD_TIMEOUT):
+            await verify_receipt(authority.keys, receipt, domain=authority.domain_of(tenant))
+    except trio.TooSlowError as exc:
+        raise LedgerUnavailable(f"the keys of the supervisor did not answer within {RECORD_TIMEOUT:g} s") from exc
+
+
+def decides(plan: Plan, entry: Entry) -> bool:
+    """Whether a call has something to say about an attempt of which nobody knows how it ended."""
+    return entry.receipt is not None or plan.tool.options.reconcile is not None
 
 
 async def decided(record: Record, entry: Entry, made: Claim, found: Answer) -> Answer | None:
@@ -161,8 +175,8 @@ def _receipt_of(
 
 
 def _shown(attempt: Attempt) -> UnknownAttempt:
-    key = cast("list[str]", msgspec.json.decode(attempt.key))[-1]
-    arguments: object = msgspec.json.decode(attempt.arguments) if attempt.arguments else {}
+    key = cast("list[str]", json.loads(attempt.key))[-1]
+    arguments: object = json.loads(attempt.arguments) if attempt.arguments else {}
     return UnknownAttempt(
         tool_name=attempt.tool_name,
         tenant=attempt.tenant,

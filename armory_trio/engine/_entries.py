@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import msgspec
 import trio
 
-from ..definitions import EffectRecord, Idempotency, ToolFailure, ToolResult
+from ..definitions import Effect, EffectRecord, Idempotency, ToolFailure, ToolResult
 from ..errors import ArmoryError
 from ._concurrency import Latch, leaves
+from ._line import Line
 from ._permits import RECORD_TIMEOUT
 from ._retelling import written
 
 if TYPE_CHECKING:  # loaded by who has a key
     from ..definitions._outputs import OutputContract
-    from ..ledger import Answer, LedgerKey, LedgerStore, Operation, Receipt
+    from ..ledger import Answer, Attempt, LedgerKey, LedgerStore, Operation, Receipt
+
+T = TypeVar("T")
+
+_STOPPED: Final = frozenset(("CANCELLED", "TIMEOUT", "DEADLINE_EXCEEDED", "IDLE_TIMEOUT"))
+"""Codes of calls that were stopped by what concerns nobody but those who made them."""
 
 _log: Final = logging.getLogger("armory_trio.engine")
 
@@ -31,47 +37,15 @@ class FenceLost(ArmoryError):
     """The attempt is not ours any more: its lease was over, and somebody else may have taken its place."""
 
 
-class Place:
-    """Where somebody stands in the line of those who wait for an attempt; nowhere at first."""
-
-    __slots__ = ("_line", "_turn")
-
-    def __init__(self) -> None:
-        self._line: Line | None = None
-        self._turn = Latch()
-
-    def stand(self, line: Line) -> None:
-        """Stand behind all of *line*."""
-        self._line = line
-        self._turn = Latch()
-        line[self] = None
-
-    async def come_first(self) -> None:
-        """Return when all those before it have left. Cancelled: nothing has changed."""
-        if self._line is not None and next(iter(self._line)) is not self:
-            await self._turn.wait()
-
-    def leave(self) -> None:
-        """Let the next one go, if it stands anywhere."""
-        line, self._line = self._line, None
-        if line is None:
-            return
-        was_first = next(iter(line)) is self
-        del line[self]
-        if was_first and line:
-            next(iter(line)).may_go()
-
-    def may_go(self) -> None:
-        """All those before it have left."""
-        self._turn.set()
-
-
-Line = OrderedDict[Place, None]
-"""Those who wait for an attempt: when it comes to nothing, they ask for its key in the order in which they came."""
-
-
 class Entry:
-    """One attempt in the ledger, as long as the execution that made it is not over."""
+    """One attempt in the ledger, as long as the execution that made it is not over.
+
+    It is ``tried`` once the ledger was asked to write down that its body begins, whatever that answered; ``started`` once
+    that is known there; ``noted``, that it makes calls which may change something. It has ``ended`` when the ledger was
+    told how; it is ``lost`` when it is somebody else's by now; and something that happened is ``unwritten`` if that could
+    not be written down. It is ``renewing`` while its lease is renewed; ``holding`` while its end is decided and is written
+    down; and ``withholding`` as long as nobody may be told of it before that.
+    """
 
     __slots__ = (
         "about",
@@ -85,10 +59,13 @@ class Entry:
         "left",
         "line",
         "lost",
+        "news",
         "noted",
         "over",
+        "pause",
         "receipt",
         "recovery_only",
+        "refenced",
         "renewing",
         "result",
         "started",
@@ -96,6 +73,7 @@ class Entry:
         "text",
         "tried",
         "unwritten",
+        "withholding",
     )
 
     def __init__(
@@ -118,31 +96,30 @@ class Entry:
         """Those that made the call, and would count as having changed nothing if nobody noted it."""
         self.noted = False
         """Whether the ledger knows that it makes calls which may change something."""
-        self.tried = False
-        """Whether it was asked to write down that the body begins, whatever it answered."""
-        self.started = False
-        """Whether the ledger knows that the body may have begun."""
-        self.renewing = False
-        """Whether its lease is being renewed at this moment."""
-        self.ended = False
-        """Whether it knows, or was told, how it ended."""
-        self.lost = False
-        """Whether the attempt is somebody else's by now."""
-        self.unwritten = False
-        """Whether something that happened could not be written down."""
-        self.holding = False
-        """Whether the end is decided and not told yet, because it is being written down."""
+        self.noted = self.tried = self.started = self.ended = self.lost = self.unwritten = False
+        self.renewing = self.holding = self.withholding = False
         self.ending: Callable[[], None] | None = None
         """The last step, for when it is."""
         self.result: ToolResult[object] | None = None
         """How it ended, for those who wait for it; None if its body never began."""
+        self.pause: tuple[str, Effect] | None = None
+        """The id of the call, if it ends because somebody has to act before that can go on; and what it has done."""
+        self.refenced = 0
+        """How often the lease was over before the body could begin."""
+        self.news = Latch()
+        """Set when those who wait for it have to look again."""
         self.over = Latch()
-        self.line: Line = OrderedDict()
+        self.line = Line()
 
     @property
     def told_key(self) -> str | None:
         """The key of the call, for the tool; None when it has none of its own."""
         return None if self.recovery_only else self.key.key
+
+    @property
+    def must_start(self) -> bool:
+        """Whether the ledger has to be asked before a body may begin."""
+        return not self.started or self.lost
 
     @property
     def fence(self) -> str:
@@ -241,10 +218,30 @@ class Entry:
         if not self.line:
             self.result = None  # nobody asks for it any more
         self.over.set()
+        self.stir()
+
+    def stir(self) -> None:
+        """Something about it has changed: those who wait for it look again."""
+        news, self.news = self.news, Latch()
+        news.set()
+
+    async def load(self, key_text: str) -> Attempt | None:
+        """What is there for another key, as `do` does an operation."""
+        return await asked_within(partial(self.store.load, key_text))
+
+    async def note_wait(self, key_text: str, *, waiting: bool) -> None:
+        """Write down that its tool waits for another host, or no more. Shielded, and bounded.
+
+        Raises:
+            LedgerUnavailable: Nobody knows whether that is written down.
+        """
+        from ..ledger import NoteWait  # noqa: PLC0415  # as above
+
+        await self.do(NoteWait(self.text, self.fence, key_text, waiting))
 
     async def end(self, result: ToolResult[object], output: OutputContract | None, *, attempts: int) -> None:
         """Write down how it ended: by its effect, never by the kind of its error. Shielded, and bounded."""
-        from ..ledger import Complete, Done  # noqa: PLC0415  # as above
+        from ..ledger import Complete, Done, Refused  # noqa: PLC0415  # as above
 
         self.ended = True
         try:
@@ -258,7 +255,9 @@ class Entry:
             self.unwritten = True
             _log.warning("how %s ended could not be written down: %s", result.execution_id, exc)
             return
-        if not isinstance(answer, Done):
+        if isinstance(answer, Refused):
+            self.unwritten = True
+        elif not isinstance(answer, Done):
             self.lost = self.lost or bool(attempts)
         elif isinstance(operation, Complete) and answer.attempt.state == "unknown":
             self.unwritten = self.unwritten or operation.effect != "unknown"  # it knows of a window that we don't
@@ -280,23 +279,33 @@ class Entry:
     def _last_word(self, result: ToolResult[object], output: OutputContract | None, attempts: int) -> Operation:
         from ..ledger import Complete  # noqa: PLC0415  # as above
 
+        if self.pause is not None:
+            call_id, effect = self.pause
+            return Complete(self.text, self.fence, effect, written(result, output), call_id)
         if result.effect == "unknown":
             return Complete(self.text, self.fence, "unknown")
         if result.effect == "none" and (not attempts or result.outcome != "success"):
             return self._nothing()
         return Complete(self.text, self.fence, result.effect, written(result, output))
 
-    def told(self, result: ToolResult[object], chunks: tuple[object, ...]) -> ToolResult[object]:
-        """*result* with what the ledger has to say about it. Those who wait get the *chunks* that it is made of, too."""
+    def told(self, result: ToolResult[object], kept: ToolResult[object]) -> ToolResult[object]:
+        """*result* with what the ledger has to say about it. Those who wait get what is *kept* of it."""
         missing = self.lost or self.unwritten
         if not self.recovery_only or missing:
             outcome: Literal["fence-lost", "fresh"] = "fence-lost" if self.lost and result.attempts else "fresh"
-            known = not missing and result.effect != "unknown"
+            known = not missing and (result.effect != "unknown" or self.pause is not None)
             said = Idempotency(outcome, self.told_key, self.attempt_id, known)
             result = msgspec.structs.replace(result, idempotency=said)
-        if result.attempts or result.outcome == "success":
-            self.result = msgspec.structs.replace(result, chunks=chunks)
+        if not _leaves_the_key(kept):
+            self.result = msgspec.structs.replace(kept, idempotency=result.idempotency)
         return result
+
+
+def _leaves_the_key(result: ToolResult[object]) -> bool:
+    """Whether a call that ended with *result* leaves its key to those who wait: it did nothing, and was only stopped."""
+    if result.outcome == "success" or result.effect != "none":
+        return False
+    return not result.attempts or (result.error is not None and result.error.code in _STOPPED)
 
 
 async def done_within(store: LedgerStore, operation: Operation) -> Answer:
@@ -305,9 +314,18 @@ async def done_within(store: LedgerStore, operation: Operation) -> Answer:
     Raises:
         LedgerUnavailable: It may or may not have been done.
     """
+    return await asked_within(partial(store.apply, operation))
+
+
+async def asked_within(ask: Callable[[], Awaitable[T]]) -> T:
+    """What *ask* of a store answers within `RECORD_TIMEOUT`, whatever is cancelled meanwhile.
+
+    Raises:
+        LedgerUnavailable: It may or may not have been done.
+    """
     try:
         with trio.fail_after(RECORD_TIMEOUT, shield=True):
-            return await store.apply(operation)
+            return await ask()
     except trio.TooSlowError as exc:
         raise LedgerUnavailable(f"it did not answer within {RECORD_TIMEOUT:g} s") from exc
     except BaseException as exc:  # noqa: ASYNC103  # shielded: a Cancelled that comes here belongs to the store alone
@@ -323,10 +341,10 @@ async def begun_or_failed(entry: Entry, *, read_only: bool) -> None:
     Raises:
         ToolFailure: It must not begin.
     """
-    if entry.attempt_id is None:
+    if entry.attempt_id is None or (read_only and entry.started):
         return
     try:
-        await entry.start()
+        await entry.start()  # before each attempt: it may not be ours any more
     except (FenceLost, LedgerUnavailable) as exc:
         if read_only and isinstance(exc, LedgerUnavailable):
             entry.go_on_unrecorded()

@@ -181,9 +181,19 @@ class Record(Effects):
         return self.entry is not None and self.entry.attempt_id is not None
 
     @property
+    def resumed(self) -> bool:
+        """Whether it ran before, as far as a call of its own that had to wait, and goes on from there."""
+        return self.journal is not None and self.journal.goes_on
+
+    @property
     def concluded(self) -> bool:
         """Whether its body is gone, and how it ended is being written down: nothing changes that any more."""
         return self.entry is not None and self.entry.holding
+
+    @property
+    def withheld(self) -> bool:
+        """Whether how it ended is not told to anybody before it is written down."""
+        return self.entry is not None and self.entry.withholding
 
     @property
     def given_up(self) -> bool:
@@ -196,7 +206,8 @@ class Record(Effects):
         if self.final_effect is not None:
             return self.final_effect
         plan = self.plan
-        found: Effect = "none" if not self.attempts or plan is None or plan.read_only else self.own_effect()
+        idle = plan is None or plan.read_only or not (self.attempts or self.windows)
+        found: Effect = "none" if idle else self.own_effect()
         if self.past_effect != "none":
             found = strongest(found, self.past_effect)
         if self.changing and found != "unknown":
@@ -210,7 +221,7 @@ class Record(Effects):
     def own_effect(self) -> Effect:
         """What its own body may have done: the first row that fits; docs/effects.md shows the same table."""
         plan = self.plan
-        if not self.attempts or plan is None or plan.read_only:
+        if plan is None or plan.read_only or not (self.attempts or self.windows):
             return "none"
         if plan.effect_windows:
             states = [window.record().state for window in self.windows or ()]

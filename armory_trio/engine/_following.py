@@ -1,30 +1,91 @@
-"""An execution that waits for another which is not its child: the planner is told, so that no such wait is endless."""
+"""An execution that waits for another which is not its child: cycles are seen, so that no such wait is endless."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
 
+import trio
+
+from ..ledger import Attempt
+from ._entries import Entry, LedgerUnavailable
 from ._execution import Record
 from ._lifecycle import FINAL
 from ._room import standing_of
 from ._settlement import wake
 from .capacity import Claim, Refused
 
+_LOOK_AGAIN_AFTER: Final = 0.25
+"""Seconds between two looks at an attempt that runs in another process."""
+
+_SOON: Final = 0.01
+
+_FOLLOWED: Final = 1_000
+"""Attempts of other hosts that are looked at for a cycle: one that long nobody builds."""
+
+
+def above_of(record: Record) -> Iterator[Record]:
+    """Those that called *record*, directly or not, from here or from within another supervisor; the nearest first."""
+    above = record.parent or record.outside
+    while above is not None:
+        yield above
+        above = above.parent or above.outside
+
 
 @contextmanager
-def joining(waiter: Record, leader: Record) -> Generator[str | None]:
-    """As long as the block lasts, *waiter*, or a call that it makes and waits for, counts as waiting for *leader*.
+def joining(waiter: Record, leader: Record, *, holder: Record | None) -> Generator[str | None]:
+    """As long as the block lasts, *waiter* counts as waiting for *leader*, and *holder* for what that waits for.
 
-    Yields None; or, when *leader* waits, directly or not, for something that *waiter* or its callers hold, that cycle
-    in words. Then nothing is counted, and waiting would never end.
+    The holder is who holds slots meanwhile: the waiter, or the call that made it; None if nobody does.
+
+    Yields None; or, when *leader* waits, directly or not, for *waiter*, or for something that it or its callers hold, that
+    cycle in words. Then nothing is counted, and waiting would never end.
     """
-    core = leader.core
-    if leader.state in FINAL or _is_still_asked(leader):
+    if leader.state in FINAL:
         yield None
         return
+    if _waits_for(leader, waiter):
+        yield f"{leader.id} ({leader.name}) waits for it, or for one of its callers"
+        return
+    waiting = (waiter, *above_of(waiter))
+    for each in waiting:
+        each.core.awaited.setdefault(each, []).append(leader)
+    try:
+        with _told_to_planner(holder, leader) as cycle:
+            yield cycle
+    finally:
+        for each in waiting:
+            each.core.awaited[each].remove(leader)
+            if not each.core.awaited[each]:
+                del each.core.awaited[each]
+
+
+def _waits_for(leader: Record, waiter: Record) -> bool:
+    """Whether *leader* can't end before *waiter* does, as far as it is known what executions wait for each other."""
+    targets = {waiter, *above_of(waiter)}
+    seen: set[Record] = set()
+    ahead = [leader]
+    while ahead:
+        record = ahead.pop()
+        if record in targets:
+            return True
+        if record in seen:
+            continue
+        seen.add(record)
+        ahead.extend(record.core.awaited.get(record, ()))
+        ahead.extend((record.children or {}).values())
+    return False
+
+
+@contextmanager
+def _told_to_planner(holder: Record | None, leader: Record) -> Generator[str | None]:
+    if holder is None or _is_still_asked(leader):
+        yield None  # nobody holds anything; or it will be told when it is known what the leader needs
+        return
+    core = leader.core
     core.numbered += 1
-    follower = Claim(order=core.numbered, owner=waiter.owner, parent=standing_of(waiter), label=waiter.id)
+    follower = Claim(order=core.numbered, owner=holder.owner, parent=standing_of(holder), label=holder.id)
     decision = core.planner.join(follower, standing_of(leader))
     if decision.others:
         wake(core, decision.others)
@@ -40,3 +101,61 @@ def joining(waiter: Record, leader: Record) -> Generator[str | None]:
 def _is_still_asked(record: Record) -> bool:
     """Whether it is not known yet what *record* needs: a hook of the user's has not answered."""
     return record.hook is not None or record.hook_scope is not None
+
+
+class Elsewhere:
+    """A call that waits for attempts of other hosts.
+
+    Args:
+        entry: What it holds in the ledger.
+        callers: What those hold that called it, and that others may wait for.
+    """
+
+    __slots__ = ("_callers", "_entry", "_noted")
+
+    def __init__(self, entry: Entry, callers: Iterable[Entry]) -> None:
+        self._entry = entry
+        self._callers = tuple(callers)
+        self._noted = False
+
+    async def wait(self, attempt: Attempt) -> str | None:
+        """Wait for a moment while another host is at *attempt*. None: ask again; else the cycle in words.
+
+        Raises:
+            LedgerUnavailable: Nobody knows whether it is written down that it waits.
+        """
+        cycle = None
+        if self._callers:
+            cycle = await _cycle_elsewhere(self._entry, attempt, frozenset(caller.text for caller in self._callers))
+            await self._note(waiting=cycle is None)
+        if cycle is None:
+            left = attempt.lease_expires_at - self._entry.store.now()
+            await trio.sleep(min(_LOOK_AGAIN_AFTER, max(_SOON, left)))
+        return cycle
+
+    async def stop(self) -> None:
+        """It waits no more. Cancelled: it may still look as if it did, until its callers have ended."""
+        with suppress(LedgerUnavailable):
+            await self._note(waiting=False)
+
+    async def _note(self, *, waiting: bool) -> None:
+        if waiting is self._noted:
+            return
+        self._noted = waiting
+        for caller in self._callers:
+            await caller.note_wait(self._entry.text, waiting=waiting)
+
+
+async def _cycle_elsewhere(entry: Entry, attempt: Attempt, held: frozenset[str]) -> str | None:
+    seen, ahead = {entry.text}, list(attempt.waits_for)
+    while ahead and len(seen) < _FOLLOWED:
+        key_text = ahead.pop()
+        if key_text in held:
+            return f"the call that has the key on {attempt.host} waits for a key of one of its callers"
+        if key_text in seen:
+            continue
+        seen.add(key_text)
+        row = await entry.load(key_text)
+        if row is not None and row.state in ("claimed", "started"):
+            ahead.extend(row.waits_for)
+    return None

@@ -161,7 +161,7 @@ def latch_of_release(record: Record) -> Latch:
     latch = record.released
     if latch is None:
         latch = record.released = Latch()
-        latch.is_set = record.verdict is not None
+        latch.is_set = record.verdict is not None and not record.withheld
     return latch
 
 

@@ -20,5 +20,5 @@ def joined(leader: Record) -> Generator[str | None]:
     if waiter is None or waiter.over:
         yield None
         return
-    with joining(waiter, leader) as cycle:
+    with joining(waiter, leader, holder=waiter) as cycle:
         yield cycle

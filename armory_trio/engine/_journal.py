@@ -52,9 +52,10 @@ class Journal:
         resumption: How the step that had to wait goes on.
     """
 
-    __slots__ = ("_begun", "_ended", "_recorded", "_tools", "_waiting", "pauses")
+    __slots__ = ("_begun", "_ended", "_recorded", "_tools", "_waiting", "goes_on", "pauses")
 
     def __init__(self, step: ComposedStep | None = None, resumption: Resumption | None = None) -> None:
+        self.goes_on = step is not None
         self._recorded = {} if step is None else dict(step.results)
         self._tools = {} if step is None else dict(step.tools)
         self._waiting: dict[str, Resumption] = {}

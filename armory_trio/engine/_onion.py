@@ -107,7 +107,7 @@ class OnionBody:
                 await self._plan.tool.load()
                 self._must_be_wanted()
             record = self._record
-            if record.entry is not None and not record.entry.started:
+            if record.entry is not None:
                 await begun_or_failed(record.entry, read_only=self._plan.read_only)
                 self._must_be_wanted()
             if record.permit is not None:

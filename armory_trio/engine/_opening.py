@@ -15,6 +15,7 @@ from ..definitions._minting import IDS
 from ..errors import DefinitionError
 from ..toolbox import LiveToolbox, Resolution, Toolbox
 from ._abort import on_due
+from ._admission import judge
 from ._authority import AuthorityOptions, freeze_authority
 from ._concurrency import Latch, open_private_nursery
 from ._core import CoreOf
@@ -114,8 +115,7 @@ async def open_supervisor(
     )
     held = toolbox if isinstance(toolbox, Toolbox) else toolbox.toolbox
     core: Core = CoreOf(held, settings, prefix=f"exe-{IDS.of_supervisor()}")
-    core.due = on_due
-    core.encode = encode_content
+    core.due, core.encode, core.hooks.judge = on_due, encode_content, judge
     set_limits(core)
     supervisor = Supervisor(core)
     with followed(toolbox, core, supervisor.exchange):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
 from functools import partial
@@ -14,6 +15,7 @@ from ..content import encode_content, words_for, words_for_error
 from ..definitions import Effect, Idempotency, RequiredAction, TextContent, ToolError, ToolResult
 from ..errors import JsonError
 from ..ledger import Abandoned, Attempt, Conflict, Fresh, ReceiptError, Recorded, Refused, Unknown
+from ._authorize import is_out_of_date
 from ._entries import Entry, LedgerUnavailable
 from ._events import StreamClosed, StreamOpened
 from ._execution import Record
@@ -29,6 +31,9 @@ LEDGER: Final = "ledger"
 
 _STRIDE: Final = 64
 """Chunks after which other tasks may run, even if nothing made this one wait."""
+
+_UNDER_NONE: Final = ""
+"""The policy revision of an attempt that was brought in from elsewhere: that somebody decided about it, is what counts."""
 
 _log: Final = logging.getLogger("armory_trio.engine")
 
@@ -77,6 +82,9 @@ def _without_ledger(record: Record, plan: Plan, entry: Entry, failure: BaseExcep
 
 
 def _go_on(record: Record, plan: Plan, entry: Entry, found: object) -> None:
+    if not isinstance(found, Fresh) and plan.toolbox is not record.core.toolbox and is_out_of_date(record):
+        record.core.hooks.judge(record)  # it is told by the rules of today, or not at all
+        return
     match found:
         case Fresh():
             ask_for_room(record)
@@ -113,7 +121,8 @@ def _share(record: Record, entry: Entry, result: ToolResult[object]) -> None:
         attempt_id = None if result.idempotency is None else result.idempotency.attempt_id
         _require(record, entry, "resolution", attempt_id)
         return
-    key = Idempotency("joined", entry.key.key, None if result.idempotency is None else result.idempotency.attempt_id)
+    said = result.idempotency
+    key = Idempotency("joined", entry.key.key, None if said is None else said.attempt_id, said is None or said.recorded)
     _tell(record, _own(record, result, key))
 
 
@@ -131,7 +140,7 @@ def _own(record: Record, result: ToolResult[object], key: Idempotency) -> ToolRe
 
 def _replay(record: Record, plan: Plan, entry: Entry, attempt: Attempt) -> None:
     """Answer with how it ended before, if the same rules let it through."""
-    if attempt.policy_revision != record.core.toolbox.policy_revision:
+    if attempt.policy_revision not in (_UNDER_NONE, record.core.toolbox.policy_revision):
         _require(record, entry, "authorization", attempt.attempt_id, attempt)
         return
     key = Idempotency("deduped", entry.key.key, attempt.attempt_id)
@@ -155,14 +164,14 @@ def _result_of(attempt: Attempt, plan: Plan) -> ToolResult[object]:
         if not _was_decided(attempt):
             raise
     # Whoever decided that it was done wrote down what it came to: the value alone.
-    plain: object = msgspec.json.decode(text)
+    plain: object = json.loads(text)
     value = plain if contract is None else contract.load(plain)
     return msgspec.structs.replace(_bare(attempt), value=value, content=encode_content(value))
 
 
 def _was_decided(attempt: Attempt) -> bool:
     """Whether somebody wrote down how it ended who did not run it."""
-    receipt: object = None if attempt.receipt is None else msgspec.json.decode(attempt.receipt)
+    receipt: object = None if attempt.receipt is None else json.loads(attempt.receipt)
     return isinstance(receipt, dict) and cast("dict[str, object]", receipt).get("decision") == "completed"
 
 

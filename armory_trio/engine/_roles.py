@@ -100,15 +100,17 @@ class Hooks:
         closing: Whom to tell once no new work is taken.
         sweep: Several executions that are being asked to stop together; None while nobody does that.
         repeats: Judges whether calls repeat themselves; None when nobody asked for that.
+        judge: Sees once more whether the call of a record may run, before what was done before is told again.
     """
 
-    __slots__ = ("closing", "host", "repeats", "sweep")
+    __slots__ = ("closing", "host", "judge", "repeats", "sweep")
 
     def __init__(self) -> None:
         self.host: Callable[[], object] = lambda: None
         self.closing: list[Callable[[], None]] = []
         self.sweep: Sweep | None = None
         self.repeats: Repeats | None = None
+        self.judge: Callable[..., None]
 
 
 class Window(Protocol):

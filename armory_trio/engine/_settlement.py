@@ -36,7 +36,6 @@ from ._failures import description_of, error_of, issues_of, sayable, unfit, unre
 from ._journal import Journal
 from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Abort, Event, strongest
 from ._plan import Plan
-from ._retelling import with_chunks
 from ._streams import end_stages
 from .capacity import Claim
 
@@ -152,10 +151,11 @@ def _succeed(record: Record, value: object, content: tuple[Content, ...], now: f
 def _release(record: Record, effect: Effect) -> None:
     if record.entry is not None and record.entry.holding:
         return  # it is written down first
-    _let_caller_go(record, effect)
+    let_caller_go(record, effect)
 
 
-def _let_caller_go(record: Record, effect: Effect) -> None:
+def let_caller_go(record: Record, effect: Effect) -> None:
+    """How *record* ended is decided: let those go who wait for that."""
     if record.released is not None:
         record.released.set()
     if record.feeder is not None:
@@ -171,30 +171,6 @@ def _let_caller_go(record: Record, effect: Effect) -> None:
 
 
 # -- the body is gone
-
-
-async def written_down(record: Record, conclude: Callable[[], None]) -> None:
-    """Let *conclude* decide how a body ended, write that into the ledger, and only then tell anybody.
-
-    Cancelled: never halfway. Bounded, whatever the ledger does.
-    """
-    entry, released = record.entry, record.verdict is not None
-    assert entry is not None
-    entry.holding = True
-    try:
-        conclude()
-        if record.result is not None and record.plan is not None:
-            result = msgspec.structs.replace(record.result, effect=record.effect)
-            if record.chunks:
-                result = with_chunks(result, record.collected, live=record.feeder is not None)
-            await entry.end(result, record.plan.tool.output_contract, attempts=record.attempts)
-            record.result = entry.told(record.result, result.chunks)
-    finally:
-        entry.holding = False
-        if not released and record.verdict is not None:
-            _let_caller_go(record, record.effect)
-        if entry.ending is not None:
-            entry.ending()
 
 
 def hand_on(record: Record, action: RequiredAction, pending: PendingApproval | None) -> None:

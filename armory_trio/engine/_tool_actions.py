@@ -113,9 +113,11 @@ class Actions:
             ToolFailure: It can't be, so nothing may be changed.
         """
         entry = self.record.entry
-        if entry is None or not entry.started:
+        if entry is None or entry.attempt_id is None:
             return
         try:
+            if not entry.started:
+                await entry.start()  # what stands around the body is about to change something
             await entry.open_window()
         except (FenceLost, LedgerUnavailable) as exc:
             self.leave_unentered(window)

@@ -79,7 +79,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
         host: Whose it is, of those who share the store.
         calls: Whether calls that it made may have changed something.
         policy_revision: The state of the rules that let it through.
-        waits_for: The text of the key that it waits for, because another host is at it; None if it waits for none.
+        waits_for: The texts of the keys that it waits for, because other hosts are at them.
         pause: The id of the call, if it ended because somebody has to act before that can go on, or goes on from there.
         before: What came of it before it had to wait, if it goes on from there.
         deduplicates: False: it is only here to be found after a crash, under a key that nobody asks for again.
@@ -112,7 +112,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     calls: bool = False
     policy_revision: str
-    waits_for: str | None = None
+    waits_for: tuple[str, ...] = ()
     pause: str | None = None
     before: Effect = "none"
     deduplicates: bool

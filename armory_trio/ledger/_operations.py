@@ -101,12 +101,14 @@ class NoteWait(msgspec.Struct, frozen=True, tag="note-wait"):
     Args:
         key_text: The text of its key.
         attempt_id: The attempt.
-        waits_for: The text of the key that it waits for; None: it waits no more.
+        waits_for: The text of the key that it waits for.
+        waiting: False: it waits for that no more.
     """
 
     key_text: str
     attempt_id: str
-    waits_for: str | None
+    waits_for: str
+    waiting: bool = True
 
 
 class OpenWindow(msgspec.Struct, frozen=True, tag="open-window"):

@@ -214,7 +214,8 @@ def _note_call(row: Attempt | None, note: NoteCall, now: float) -> Move:
 def _note_wait(row: Attempt | None, note: NoteWait, now: float) -> Move:
     if row is None or not _held(row, note.attempt_id, now):
         return row, FenceLost(row)
-    return _done(replace(row, waits_for=note.waits_for))
+    others = tuple(key for key in row.waits_for if key != note.waits_for)
+    return _done(replace(row, waits_for=(*others, note.waits_for) if note.waiting else others))
 
 
 def _open_window(row: Attempt | None, opening: OpenWindow, now: float) -> Move:
@@ -256,7 +257,7 @@ def _complete(row: Attempt | None, end: Complete, now: float) -> Move:
     if effect == "none" and end.pause is None and (end.result is None or not row.deduplicates):
         return None, Done(row)
     ended = replace(row, state="completed", effect=effect, ended_at=now, result=end.result, pause=end.pause)
-    return _done(replace(ended, waits_for=None))
+    return _done(replace(ended, waits_for=()))
 
 
 def _says_the_same(row: Attempt, end: Complete) -> bool:

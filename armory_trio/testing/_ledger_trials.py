@@ -86,8 +86,6 @@ def before(claim: Claim) -> dict[str, Sequence[Step]]:
     inside = (windowed, start, opened)
     lost = (claim, start, MarkUnknown(key, a))
     done = (claim, start, Complete(key, a, "completed", '"done"'))
-    paused = (claim, start, Complete(key, a, "completed", '"it waits"', "call-1"))
-    on = replace(claim, attempt_id="on", resumes="call-1")
     renewed: list[Step] = [25.0, Renew(key, a, LEASE)]
     return {
         "not there": (),
@@ -114,15 +112,25 @@ def before(claim: Claim) -> dict[str, Sequence[Step]]:
         "completed": done,
         "completed and told under other rules": (*done, authorize(claim)),
         "completed without a trace": (claim, start, Complete(key, a, "none", '"nothing"')),
-        "waiting for somebody": paused,
-        "going on": (*paused, on),
-        "going on and over": (*paused, on, LEASE),
-        "gone on": (*paused, on, Start(key, "on")),
+        **_waiting(claim),
         "gone again": (claim, start, Complete(key, a, "none")),
         "unknown": lost,
         "free to be retried": (*lost, resolve(claim, "retry")),
         "said to be completed": (*lost, resolve(claim, "completed", result='"done"')),
         "abandoned": (*lost, resolve(claim, "abandoned")),
+    }
+
+
+def _waiting(claim: Claim) -> dict[str, Sequence[Step]]:
+    """Attempts that wait for somebody, and that go on."""
+    key, a = claim.key.text, claim.attempt_id
+    paused = (claim, Start(key, a), Complete(key, a, "completed", '"it waits"', "call-1"))
+    on = replace(claim, attempt_id="on", resumes="call-1")
+    return {
+        "waiting for somebody": paused,
+        "going on": (*paused, on),
+        "going on and over": (*paused, on, LEASE),
+        "gone on": (*paused, on, Start(key, "on")),
     }
 
 
@@ -155,8 +163,16 @@ def operations(claim: Claim) -> list[Operation]:
         Complete(key, a, "unknown", '"it waits"', "call-1"),
         replace(other, resumes="call-1"),
         NoteWait(key, a, "another"),
+        NoteWait(key, a, "another", waiting=False),
         MarkUnknown(key, a),
         Release(key, a),
+        *_decisions(claim, other),
+    ]
+
+
+def _decisions(claim: Claim, other: Claim) -> list[Operation]:
+    """Everything that can be decided."""
+    return [
         resolve(claim, "retry"),
         resolve(claim, "retry", by=other),
         resolve(claim, "retry", by=replace(other, arguments='{"cents":6}')),

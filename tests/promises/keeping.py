@@ -201,6 +201,22 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 12, armorer-core 7F.36",
         "What was done under another policy revision is not told again: it waits for authorization.",
     ),
+    "keeping.fence.again": Requirement(
+        "design 12", "Before each entry into a body the ledger is asked whether the attempt is still ours."
+    ),
+    "keeping.fence.bounded": Requirement(
+        "design 12", "However slow a store or a keeper of keys is, and however short the lease: a call ends."
+    ),
+    "keeping.joined.hosts": Requirement(
+        "design 9 and 12", "Two hosts over one ledger never wait for each other's keys for ever: one is refused."
+    ),
+    "keeping.late": Requirement(
+        "design 12", "A value that came after its caller had been let go is told to whoever asks again."
+    ),
+    "keeping.pauses": Requirement(
+        "design 12",
+        "A tool that waits for a person, in the middle of what it does, goes on in the place of the attempt that waited.",
+    ),
     "keeping.callers": Requirement(
         "design 7 and 12",
         "A tool that changes nothing itself, and calls something that may, is not called safe to run again; nor does it"

@@ -203,7 +203,7 @@ async def test_another_try_is_part_of_the_same_attempt() -> None:
         attempt = await the_attempt(store)
 
     assert (result.attempts, result.value, told_of(result)) == (3, "paid", "fresh")
-    assert store.asked == ["Claim", "Start", "Complete"]
+    assert store.asked == ["Claim", *["Start"] * 3, "Complete"], "before each try the ledger is asked whether it may"
     assert attempt is not None and (attempt.number, attempt.state) == (1, "completed")
 
 

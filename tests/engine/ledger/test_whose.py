@@ -1,4 +1,4 @@
-"""What a hostile review of the ledger in the engine found. Each says what ought to be true, and fails."""
+"""Whose attempt it is: fences, names of calls without a key, pauses, and waits that would never end."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ from tests.engine.ledger.stores import (
     the_attempt,
     told_of,
 )
+from tests.requirements import requirement
 
 
 def allows(_: PolicyRequest) -> Allow | Ask | Deny:
@@ -68,9 +69,7 @@ async def decided_to_retry(store: Troubled, other: Supervisor) -> None:
     assert told_of(second) == "fresh"
 
 
-# -- 1, 2: an effect twice for one key: a body is entered by who knows that its fence is lost
-
-
+@requirement("keeping.fence.again")
 async def test_another_try_is_not_made_by_who_lost_the_fence(autojump_clock: trio.abc.Clock) -> None:
     tries: list[int] = []
     paid: list[str] = []
@@ -101,6 +100,7 @@ async def test_another_try_is_not_made_by_who_lost_the_fence(autojump_clock: tri
     assert paid == ["paid"]
 
 
+@requirement("keeping.fence.again")
 async def test_who_lost_the_fence_while_it_was_judged_again_does_not_begin(autojump_clock: trio.abc.Clock) -> None:
     bank, clock = Bank(), Clock(with_trio=True)
     store = Troubled(clock, takes=1)
@@ -126,9 +126,7 @@ async def test_who_lost_the_fence_while_it_was_judged_again_does_not_begin(autoj
     assert bank.paid == [100]
 
 
-# -- 3: a keyless call is answered from a key, and the other way round
-
-
+@requirement("keeping.recovery-only")
 async def test_a_call_without_a_key_is_never_answered_from_a_key_that_looks_like_its_id() -> None:
     bank, store = Bank(), Troubled()
     async with open_supervisor(Toolbox(bank.tools()), ledger=store, default_request_context=HER) as supervisor:
@@ -138,9 +136,10 @@ async def test_a_call_without_a_key_is_never_answered_from_a_key_that_looks_like
         third = await supervisor.execute(ToolCall("pay"))
 
     assert third.execution_id == coming
-    assert (third.attempts, bank.paid) == (1, [100] * 3)  # it says success, and no body ran
+    assert (third.attempts, bank.paid) == (1, [100] * 3)
 
 
+@requirement("keeping.recovery-only")
 async def test_a_key_is_never_answered_from_what_was_recorded_without_one() -> None:
     bank, store = Bank(), Troubled()
     async with open_supervisor(Toolbox(bank.tools()), ledger=store, default_request_context=HER) as supervisor:
@@ -150,10 +149,8 @@ async def test_a_key_is_never_answered_from_what_was_recorded_without_one() -> N
     assert (told_of(again), bank.paid) == ("fresh", [100, 100])
 
 
-# -- 4, 5: a composed tool that hands on a pause
-
-
 @pytest.mark.parametrize("reads_it", [False, True], ids=["raises", "returns"])
+@requirement("keeping.pauses")
 @pytest.mark.parametrize("whose", ["caller", "tool", "nobody"])
 async def test_a_composed_tool_with_a_key_goes_on_when_a_person_agreed(whose: str, reads_it: bool) -> None:
     bank, store = Bank(), Troubled()
@@ -184,10 +181,7 @@ async def test_a_composed_tool_with_a_key_goes_on_when_a_person_agreed(whose: st
         states = {row.state for row in await store.list(tool_name="order")}
 
     assert (result.outcome, result.value, bank.paid) == ("success", "ordered", [100, 7])
-    assert states == {"completed"}  # else every restart tells that somebody has to decide about it
-
-
-# -- 6, 7: "safe to run again", and "effect none", of what has changed the world
+    assert states == {"completed"}
 
 
 def ordering(declared: str) -> Tool[..., object]:
@@ -208,6 +202,7 @@ async def pays_first(_call: MiddlewareCall, ctx: ToolContext, call_next: CallNex
     return await call_next()
 
 
+@requirement("keeping.callers")
 @pytest.mark.parametrize("how", ["read-only", "windows", "middleware"])
 async def test_what_has_changed_the_world_is_not_called_safe(how: str, autojump_clock: trio.abc.Clock) -> None:
     bank, clock = Bank(), Clock(with_trio=True)
@@ -228,6 +223,7 @@ async def test_what_has_changed_the_world_is_not_called_safe(how: str, autojump_
     assert [row.tool_name for row in safe] == []
 
 
+@requirement("keeping.effect.windows")
 async def test_a_window_of_a_middleware_is_no_effect_that_can_be_denied() -> None:
     bank, store = Bank(), Troubled()
 
@@ -244,9 +240,7 @@ async def test_a_window_of_a_middleware_is_no_effect_that_can_be_denied() -> Non
     assert (results[0].effect, told_of(results[1]), bank.paid) == ("completed", "deduped", [1])
 
 
-# -- 8, 9, 10: waiting for ever
-
-
+@requirement("keeping.joined.hosts")
 @pytest.mark.parametrize("across", [True, False])
 async def test_two_supervisors_over_one_ledger_do_not_wait_for_each_other_for_ever(
     across: bool, autojump_clock: trio.abc.Clock
@@ -277,6 +271,7 @@ async def test_two_supervisors_over_one_ledger_do_not_wait_for_each_other_for_ev
     assert not scope.cancelled_caught
 
 
+@requirement("keeping.joined.capacity")
 async def test_a_leader_that_is_asked_about_again_and_its_joiner_do_not_wait_for_each_other(
     autojump_clock: trio.abc.Clock,
 ) -> None:
@@ -324,6 +319,7 @@ async def test_a_leader_that_is_asked_about_again_and_its_joiner_do_not_wait_for
     assert not scope.cancelled_caught
 
 
+@requirement("keeping.joined.cycle")
 async def test_a_tool_that_waits_for_one_that_joins_it_is_told_of_the_cycle(autojump_clock: trio.abc.Clock) -> None:
     cycles: list[str | None] = []
 
@@ -341,6 +337,7 @@ async def test_a_tool_that_waits_for_one_that_joins_it_is_told_of_the_cycle(auto
     assert cycles != [None]  # the background kit waits on, for ever, when it gets None
 
 
+@requirement("keeping.fence.bounded")
 async def test_a_start_that_always_loses_its_fence_ends_some_time(autojump_clock: trio.abc.Clock) -> None:
     # A lease that is shorter than the store takes does it, too; where the store takes no checkpoint, such as
     # MemoryLedger with ledger_lease=1e-6, nothing else in the program runs any more, and nothing can stop it.
@@ -359,6 +356,7 @@ async def test_a_start_that_always_loses_its_fence_ends_some_time(autojump_clock
     assert not scope.cancelled_caught
 
 
+@requirement("keeping.fence.bounded")
 async def test_keys_that_do_not_answer_hold_up_a_receipt_for_a_bounded_time(autojump_clock: trio.abc.Clock) -> None:
     class Hanging:
         def signing_key(self, domain: str, /) -> SigningKey | None:
@@ -382,16 +380,17 @@ async def test_keys_that_do_not_answer_hold_up_a_receipt_for_a_bounded_time(auto
     assert not scope.cancelled_caught
 
 
+@requirement("keeping.fence.bounded")
 async def test_a_locked_file_is_not_waited_for_longer_than_the_ledger_may_take(tmp_path: Path) -> None:
     bank, path = Bank(), tmp_path / "s.db"
     async with (
-        open_store(str(path)) as store,
+        open_store(str(path), timeout=3) as store,
         open_supervisor(Toolbox(bank.tools()), ledger=store.ledger, default_request_context=HER) as supervisor,
     ):
         other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         other.execute("BEGIN IMMEDIATE")
         running = supervisor.start(ToolCall("pay"), idempotency_key="k")
-        with trio.move_on_after(7) as scope:  # docs/ledger.md: five seconds, whatever is cancelled meanwhile
+        with trio.move_on_after(5) as scope:
             await running.result()
         other.close()
         await running.settled()

@@ -1,0 +1,53 @@
+"""The end of an execution that holds an attempt in the ledger: it is written down before anybody is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from ..definitions import ToolResult
+from ._execution import Record
+from ._plan import Plan
+from ._retelling import with_chunks
+from ._settlement import let_caller_go
+
+
+async def written_down(record: Record, conclude: Callable[[], None]) -> None:
+    """Let *conclude* decide how a body ended, write that into the ledger, and only then tell anybody.
+
+    Cancelled: never halfway. Bounded, whatever the ledger does.
+    """
+    entry, released = record.entry, record.verdict is not None
+    assert entry is not None
+    entry.holding, entry.withholding = True, not released
+    try:
+        conclude()
+        if record.result is not None and record.plan is not None:
+            result = msgspec.structs.replace(record.result, effect=record.effect)
+            if record.chunks:
+                result = with_chunks(result, record.collected, live=record.feeder is not None)
+            elif released:
+                result = _with_late_value(record, record.plan, result)
+            await entry.end(result, record.plan.tool.output_contract, attempts=record.attempts)
+            record.result = entry.told(record.result, result)
+    finally:
+        entry.holding = entry.withholding = False
+        if not released and record.verdict is not None:
+            let_caller_go(record, record.effect)
+        if entry.ending is not None:
+            entry.ending()
+
+
+def _with_late_value(record: Record, plan: Plan, result: ToolResult[object]) -> ToolResult[object]:
+    """*result* for those who ask again: the value that came after the caller had been let go, if one did."""
+    if not record.returned or result.outcome != "error" or result.effect == "unknown":
+        return result
+    value = record.late
+    try:
+        if plan.bare and plan.check_output is not None:
+            value = plan.check_output(value)
+        content = record.core.encode(value)
+    except Exception:  # code of the value's own, or of a contract's: what its caller was told is what is known
+        return result
+    return msgspec.structs.replace(result, outcome="success", value=value, content=content, error=None)
