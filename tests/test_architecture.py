@@ -133,6 +133,7 @@ ORDER: Final = {
         "_keys",
         "_receipts",
         "_recovery",
+        "_deciding",
     ),
     "engine": (
         "_lifecycle",

@@ -28,6 +28,12 @@ from ._attempts import Running as Running
 from ._attempts import Start as Start
 from ._attempts import Unknown as Unknown
 from ._attempts import Windows as Windows
+from ._deciding import Choice as Choice
+from ._deciding import choices as choices
+from ._deciding import decide as decide
+from ._deciding import is_live as is_live
+from ._deciding import receipt_for as receipt_for
+from ._deciding import release_of as release_of
 from ._keys import KeyRule as KeyRule
 from ._keys import composite_key as composite_key
 from ._keys import field_key as field_key
