@@ -37,6 +37,11 @@ class Filters:
     host: str | None = None
 
     @property
+    def chosen(self) -> bool:
+        """Whether a tenant, tool or host was named."""
+        return (self.tenant, self.tool, self.host) != (None, None, None)
+
+    @property
     def tool_name(self) -> str | None:
         """The name that the store can look for."""
         return None if self.tool is None or ":" in self.tool else self.tool
@@ -92,7 +97,7 @@ async def find(ledger: LedgerStore, word: str, filters: Filters) -> Attempt:
     by_id = [attempt for attempt in found if attempt.attempt_id == word]
     found = by_id or found
     if not found:
-        among = " among those that fit --tenant and --tool" if filters != Filters() else ""
+        among = " among those that fit --tenant and --tool" if filters.chosen else ""
         raise Undone(
             f"there is no attempt {word!r}{among}: it was never made, or another one took its place, or it was released"
             " or forgotten"

@@ -62,7 +62,7 @@ async def list_attempts(where: str, asked: Listing, streams: Streams) -> int:
     if len(found) > len(shown):
         say(f"there are more: --after {shlex.quote(shown[-1].key)}")
     if not shown:
-        say("no attempt needs anybody" if asked.left_only and asked.filters == Filters() else "no attempt fits")
+        say("no attempt needs anybody" if asked.left_only and not asked.filters.chosen else "no attempt fits")
     waiting = sum(needs_decision(attempt, now) for attempt in shown)
     if waiting:
         say(f"{counted(waiting, 'attempt waits', 'attempts wait')} for a decision; show tells what can be done")
