@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 import click
 import trio
 
-from ..ledger import AttemptState, Choice
 from ._exit import FAILED, UNCERTAIN
 from ._ledger_store import Undone, Unsure, store_named
 from ._parameters import Count
 from ._streams import Claim, say
 from ._texts import Group
 
-_STATES: Final[tuple[AttemptState, ...]] = get_args(AttemptState)
-_CHOICES: Final[tuple[Choice, ...]] = get_args(Choice)
+if TYPE_CHECKING:  # whoever runs calls does not pay for the ledger
+    from ..ledger import AttemptState, Choice
+
+STATES: Final[tuple[AttemptState, ...]] = ("claimed", "started", "completed", "unknown", "abandoned")
+CHOICES: Final[tuple[Choice, ...]] = ("release", "retry", "completed", "abandoned")
 _EXAMPLES: Final = """\
 \b
 Examples:
@@ -125,7 +127,7 @@ def _which(function: Callable[..., int]) -> Callable[..., int]:
     return function
 
 
-def _run(main: Callable[[], Awaitable[int]]) -> int:
+def run_telling(main: Callable[[], Awaitable[int]]) -> int:
     """Run *main*, and say what it could not do."""
     try:
         return trio.run(main)
@@ -147,7 +149,7 @@ def ledger() -> None:
 
 
 @ledger.command("list", epilog=_LIST)
-@click.option("--state", type=click.Choice(_STATES), multiple=True, help="Only those in this state; may be repeated.")
+@click.option("--state", type=click.Choice(STATES), multiple=True, help="Only those in this state; may be repeated.")
 @_which
 @click.option("--host", metavar="ID", help="Only those that this host made.")
 @click.option("--all", "all_of_them", is_flag=True, help="Also what runs and what has ended.")
@@ -166,7 +168,7 @@ def list_command(claim: Claim, /, **options: Unpack[_ListOptions]) -> int:
     if not _is_text(options["after"] or ""):
         raise click.UsageError("--after is no text that a store can hold; take it as the last page says")
     where, streams = store_named(options["store"]), claim()
-    # Rich and msgspec's larger types are not loaded before something is known to be looked at.
+    # Nothing that looks into stores is loaded before something is known to be looked at.
     from ._ledger_finding import Filters  # noqa: PLC0415  # as said
     from ._ledger_looking import Listing, list_attempts  # noqa: PLC0415  # as said
 
@@ -184,7 +186,7 @@ def list_command(claim: Claim, /, **options: Unpack[_ListOptions]) -> int:
         after=options["after"],
         as_json=options["as_json"],
     )
-    return _run(lambda: list_attempts(where, asked, streams))
+    return run_telling(lambda: list_attempts(where, asked, streams))
 
 
 def _is_text(word: str) -> bool:
@@ -219,13 +221,15 @@ def show_command(
     # A URL may hold a password, and what is shown is copied about.
     name = options["store"] or ""
     name = "" if "://" in name else name
-    return _run(lambda: show_attempt(where, attempt, filters, private, streams, store_name=name, as_json=as_json))
+    return run_telling(
+        lambda: show_attempt(where, attempt, filters, private, streams, store_name=name, as_json=as_json)
+    )
 
 
 @ledger.command("resolve", epilog=_RESOLVE)
 @click.argument("attempt")
 @_which
-@click.option("--decision", type=click.Choice(_CHOICES), required=True, help="What is decided; show tells what can be.")
+@click.option("--decision", type=click.Choice(CHOICES), required=True, help="What is decided; show tells what can be.")
 @click.option("--evidence", metavar="TEXT", help="Why: what the far side said, a ticket.")
 @click.option("--by", metavar="WHO", help="Who decides.")
 @click.option("--result", metavar="JSON", help="How it ended, for completed: the value, as JSON.")
@@ -262,7 +266,7 @@ def resolve_command(claim: Claim, /, attempt: str, **options: Unpack[_ResolveOpt
         prints=options["print_it"],
         yes=options["yes"],
     )
-    return _run(lambda: resolve(where, asked, streams))
+    return run_telling(lambda: resolve(where, asked, streams))
 
 
 def _require_fitting(options: _ResolveOptions) -> None:
@@ -331,4 +335,4 @@ def forget_command(claim: Claim, /, *, store: str | None, ended_before: Callable
     where, streams = store_named(store), claim()
     from ._ledger_looking import forget_ended  # noqa: PLC0415  # as above
 
-    return _run(lambda: forget_ended(where, ended_before, streams, dry_run=dry_run))
+    return run_telling(lambda: forget_ended(where, ended_before, streams, dry_run=dry_run))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -13,7 +13,7 @@ import attrs
 
 from ..definitions._plurals import counted
 from ..ledger import ENDED, Attempt
-from ._exit import SUCCEEDED, UNCERTAIN, Unusable
+from ._exit import READER_GONE, SUCCEEDED, UNCERTAIN, Unusable
 from ._ledger_finding import Filters, find, visit
 from ._ledger_store import open_existing
 from ._ledger_view import Private, document, is_left, needs_decision, table, utc, whole
@@ -59,15 +59,22 @@ async def list_attempts(where: str, asked: Listing, streams: Streams) -> int:
         await visit(store.ledger, asked.filters, see, after=asked.after)
         now = store.now()
     shown = found[: asked.limit]
-    if len(found) > len(shown):
-        say(f"there are more: --after {shlex.quote(shown[-1].key)}")
+    waiting = sum(needs_decision(attempt, now) for attempt in shown)
+    lines = [document(attempt, now) for attempt in shown] if asked.as_json else table(shown, now, streams.stdout)
+    code = show(streams, lines if shown else [], code=UNCERTAIN if waiting else SUCCEEDED)
+    if code != READER_GONE:
+        _tell(asked, shown, waiting, more=len(found) > len(shown))
+    return code
+
+
+def _tell(asked: Listing, shown: Sequence[Attempt], waiting: int, *, more: bool) -> None:
+    """Say on stderr what is to be done about a list."""
     if not shown:
         say("no attempt needs anybody" if asked.left_only and not asked.filters.chosen else "no attempt fits")
-    waiting = sum(needs_decision(attempt, now) for attempt in shown)
     if waiting:
         say(f"{counted(waiting, 'attempt waits', 'attempts wait')} for a decision; show tells what can be done")
-    lines = [document(attempt, now) for attempt in shown] if asked.as_json else table(shown, now, streams.stdout)
-    return show(streams, lines if shown else [], code=UNCERTAIN if waiting else SUCCEEDED)
+    if more:
+        say(f"there are more: --after {shlex.quote(shown[-1].key)}")
 
 
 async def show_attempt(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -88,6 +87,8 @@ def _version_at(place: Place) -> tuple[int, int]:
 
 def _version_of_file(name: str) -> int:
     """Read without a driver of ours, which would bring a file into shape that may be somebody else's."""
+    import sqlite3  # noqa: PLC0415  # as said above
+
     from ..storage._faults import words_of  # noqa: PLC0415  # as said above
 
     path = Path(name)

@@ -126,12 +126,16 @@ def _drawn(shown: Table, fd: int, *, is_terminal: bool) -> list[str]:
     Console(
         file=taken,
         force_terminal=is_terminal,
-        no_color=True if not is_terminal or os.environ.get("NO_COLOR") else None,
+        color_system="auto" if is_terminal and _is_colored() else None,
         width=_width(fd) if is_terminal else _WIDE,
         highlight=False,
         legacy_windows=False,
     ).print(shown)
     return [line.rstrip() for line in taken.getvalue().splitlines()]
+
+
+def _is_colored() -> bool:
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 def _width(fd: int) -> int:

@@ -9,17 +9,18 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import pytest
 import trio
 from msgspec.structs import replace
 
 from armory_trio import RequestContext, Toolbox, ToolCall, open_supervisor, tool
+from armory_trio.cli._ledger import CHOICES, STATES
 from armory_trio.cli._ledger_finding import key_of
 from armory_trio.cli._ledger_looking import instant_of
 from armory_trio.cli._ledger_view import utc
-from armory_trio.ledger import Claim, Resolve, legacy_entry
+from armory_trio.ledger import AttemptState, Choice, Claim, Resolve, legacy_entry
 from armory_trio.storage.sql import open_store
 from tests.requirements import requirement
 
@@ -164,6 +165,12 @@ def test_filters_choose(options: str, found: list[str], cli: Cli, store: Store) 
     store.add(claim("k3", "f"), PAID)
 
     assert ids(cli("ledger", "list", "--json", *options.split())) == found
+
+
+@requirement("cli.ledger.filters")
+def test_the_command_knows_every_state_and_every_decision() -> None:
+    assert get_args(AttemptState) == STATES
+    assert get_args(Choice) == CHOICES
 
 
 @requirement("cli.ledger.filters")
