@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from ..definitions import parse_json
-from ..errors import ArmoryError, DefinitionError, JsonError
+from ..errors import DefinitionError, JsonError
 from ..ledger import (
     Answer,
     Attempt,
@@ -36,7 +36,7 @@ from ._ledger_finding import Filters, find, key_of
 from ._ledger_store import Undone, open_existing
 from ._ledger_view import receipt_of, utc, words
 from ._streams import Streams, plain, read_some, say
-from ._terminal import open_terminal
+from ._terminal import Terminal, open_terminal
 from ._texts import show
 
 if TYPE_CHECKING:
@@ -138,9 +138,9 @@ async def resolve(where: str, asked: Resolution, streams: Streams) -> int:
             assert receipt is not None
             return show(streams, [_written(receipt)])
         if not asked.yes:
-            await _confirm(attempt, asked, store.now())
+            await require_yes(open_terminal(), question(attempt, asked, store.now()))
         try:
-            answer = await _done(store.ledger, attempt, asked, receipt, store.now)
+            answer = await apply_decision(store.ledger, attempt, asked, receipt, store.now)
         except KeyboardInterrupt:
             say(f"interrupted: it may be decided or not, and show {attempt.attempt_id} tells")
             raise
@@ -211,25 +211,29 @@ def _written(receipt: Receipt) -> str:
     return json.dumps(receipt.to_json(), separators=(",", ":"))
 
 
-async def _confirm(attempt: Attempt, asked: Resolution, now: float) -> None:
-    """Return if whoever sits at the terminal agrees.
+async def require_yes(terminal: Terminal | str, lines: Sequence[str]) -> None:
+    """Return if whoever sits at *terminal* agrees to what the *lines* say.
+
+    Cancelled: nobody has agreed.
+
+    Args:
+        terminal: Where is asked; or why nobody can be.
+        lines: What somebody has to know who is to agree.
 
     Raises:
-        Unusable: There is nobody to ask.
-        Undone: They do not.
+        Unusable: Nobody can be asked.
+        Undone: They do not agree.
     """
-    terminal = open_terminal()
-    if isinstance(terminal, str):
-        raise Unusable(f"nobody can be asked whether to decide so ({terminal}); --yes decides unasked")
-    if not terminal.in_front:
-        raise Unusable("nobody can be asked whether to decide so (this runs in the background); --yes decides unasked")
+    nobody = terminal if isinstance(terminal, str) else "" if terminal.in_front else "this runs in the background"
+    if isinstance(terminal, str) or nobody:
+        raise Unusable(f"nobody can be asked whether to decide so ({nobody}); --yes decides unasked")
     try:
         terminal.forget_typed()
-        await terminal.say("".join(f"{line}\n" for line in question(attempt, asked, now)))
+        await terminal.say("".join(f"{line}\n" for line in lines))
         await terminal.say(_PROMPT)
         answer = (await terminal.line() or "n").lower()
     except OSError as error:
-        raise Unusable(f"the terminal is gone: {error.strerror}") from error
+        raise Unusable(f"the terminal is gone: {error.strerror}; nothing was decided") from error
     if answer not in ("y", "yes"):
         raise Undone("nothing was decided")
 
@@ -248,9 +252,16 @@ def question(attempt: Attempt, asked: Resolution, now: float) -> Sequence[str]:
     return [f"  {name:<11}{plain(text, _ALL)}" for name, text in rows if text is not None]
 
 
-async def _done(
+async def apply_decision(
     ledger: LedgerStore, attempt: Attempt, asked: Resolution, receipt: Receipt | None, now: Callable[[], float]
 ) -> Answer:
+    """Release *attempt*, or do what *receipt* decided about it, if it still stands there as it was found.
+
+    Cancelled: it is done, or is not; the store tells.
+
+    Raises:
+        Undone: It does not.
+    """
     # Looked at again: somebody may have decided while we waited for an answer.
     found = await ledger.load(attempt.key)
     if found is None or found.attempt_id != attempt.attempt_id:
@@ -264,9 +275,7 @@ async def _done(
     assert asked.keys is not None
     try:
         return await decide(ledger, asked.keys, receipt, domain=asked.domain)
-    except ReceiptError as error:
-        if error.code != "mismatch":
-            raise Unusable(f"the receipt does not count: {error.detail}") from error
+    except ReceiptError:  # it was made for this attempt and signed with these keys: another one is there by now
         return FenceLost(await ledger.load(attempt.key))
 
 
@@ -289,7 +298,6 @@ def _outcome(answer: Answer, attempt: Attempt, choice: Choice) -> list[str]:
                 f"{name} is not there any more: attempt {other.attempt_id} (number {other.number}) took its place;"
                 " nothing was decided"
             )
-        case Refused(reason):
-            raise Undone(f"{name}: somebody was faster, and nothing is decided here: {reason}")
         case _:
-            raise ArmoryError(f"the ledger answered {type(answer).__name__} to a decision")
+            reason = answer.reason if isinstance(answer, Refused) else f"the ledger answered {answer}"
+            raise Undone(f"{name}: somebody was faster, and nothing is decided here: {reason}")

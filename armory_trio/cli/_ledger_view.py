@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Final, cast
+from typing import Final, assert_never, cast
 
 import attrs
 from rich.console import Console
@@ -82,10 +82,8 @@ def _from_now(instant: float, now: float) -> str:
 
 
 def _span(seconds: float) -> str:
-    for size, unit in _UNITS:
-        if seconds >= size:
-            return f"{int(seconds // size)} {unit}"
-    return "0 s"
+    size, unit = next((one for one in _UNITS if seconds >= one[0]), _UNITS[-1])
+    return f"{max(0, int(seconds // size))} {unit}"
 
 
 def utc(instant: float) -> str:
@@ -139,9 +137,7 @@ def _is_colored() -> bool:
 
 
 def _width(fd: int) -> int:
-    with suppress(OSError):
-        return max(os.get_terminal_size(fd).columns, _NARROWEST)
-    return _NARROWEST
+    return max(os.get_terminal_size(fd).columns, _NARROWEST)
 
 
 # ── One of them ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -200,6 +196,8 @@ def _windows(attempt: Attempt) -> str:
             return f"{counted(attempt.open_windows, 'is', 'are')} open; those that are closed came to: {attempt.behind}"
         case "closed":
             return f"all are closed; together they came to: {attempt.behind}"
+        case _ as never:
+            assert_never(never)
 
 
 def _private(text: str | None, otherwise: str, *, shown: bool, how: str) -> str:

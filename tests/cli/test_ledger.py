@@ -263,8 +263,8 @@ def test_what_is_shown_cannot_steer_the_terminal(cli: Cli, store: Store) -> None
         assert ended.code == 0
         assert b"\x1b" not in ended.out
         assert "\\x1b[2J\\n\\ud800→" in ended.out.decode()
-    [line] = cli("ledger", "list", "--json").lines
-    assert line["attempt_id"] == odd
+    [line] = cli("ledger", "show", odd, "--arguments", "--json").lines
+    assert (line["attempt_id"], line["arguments"]) == (odd, f'"{odd}"')  # which is no JSON, so it is shown as it is
 
 
 # ── show ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -587,6 +587,7 @@ def test_looking_makes_no_store_and_changes_no_other_file(
         ("mysql://ann:geheim@host/db", "mysql:// is neither postgresql:// nor a path"),
         ("postgresql://ann:geheim@127.0.0.1:1/db", "postgresql://127.0.0.1:1/db: the server can't be reached"),
         ("missing/store.db", "there is no such file"),
+        pytest.param("long" * 100, "File name too long", id="too long"),
     ],
 )
 def test_a_place_that_cannot_be_used_is_told_without_its_password(where: str, told: str, cli: Cli) -> None:

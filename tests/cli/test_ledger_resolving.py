@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import os
+import pty
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Final
+from typing import Final, final
 
 import pytest
 import trio
@@ -17,14 +18,25 @@ from msgspec.structs import replace
 
 from armory_trio import RequestContext, Toolbox, ToolCall, ToolResult, open_supervisor, tool
 from armory_trio.authority.signing import Keyring, SigningKey
+from armory_trio.cli._exit import Unusable
+from armory_trio.cli._ledger_deciding import Resolution, apply_decision, require_yes
+from armory_trio.cli._ledger_finding import Filters
 from armory_trio.cli._ledger_keys import load_keys
+from armory_trio.cli._terminal import Terminal as Desk
 from armory_trio.ledger import (
+    Attempt,
     Claim,
     Decision,
+    FenceLost,
+    LedgerStore,
+    MemoryLedger,
+    Operation,
     ResolutionReceipt,
     Resolve,
     legacy_entry,
+    receipt_for,
     receipt_from_json,
+    sign_receipt,
     verify_receipt,
 )
 from armory_trio.storage.sql import open_store
@@ -457,6 +469,100 @@ def test_who_was_faster_while_the_question_stood_there_is_said(
 
     assert told in " ".join(screen.shown.decode().split())
     assert (screen.popen.returncode, store.load()) == (1, before)
+
+
+@requirement("cli.ledger.confirm")
+def test_in_the_background_of_its_terminal_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, tty = pty.openpty()
+
+    def somebody_else(_terminal: int) -> int:
+        return os.getpgrp() + 1
+
+    monkeypatch.setattr(os, "tcgetpgrp", somebody_else)
+    try:
+        with pytest.raises(Unusable, match="this runs in the background"):
+            trio.run(require_yes, Desk(tty, "utf-8"), ["what"])
+    finally:
+        os.close(screen)
+        os.close(tty)
+
+
+@requirement("cli.ledger.confirm")
+def test_a_terminal_that_is_gone_agrees_to_nothing() -> None:
+    screen, tty = pty.openpty()
+    os.close(screen)
+    try:
+        with pytest.raises(Unusable, match="the terminal is gone"):
+            trio.run(require_yes, Desk(tty, "utf-8"), ["what"])
+    finally:
+        os.close(tty)
+
+
+@final
+class Overtaken:
+    """A ledger in which, as soon as somebody has looked, somebody else is faster."""
+
+    def __init__(self, ledger: LedgerStore, looks: int, *meanwhile: Operation) -> None:
+        self._ledger = ledger
+        self._looks = looks
+        self._meanwhile = meanwhile
+        self.now = ledger.now
+        self.apply = ledger.apply
+        self.list = ledger.list
+        self.forget = ledger.forget
+
+    async def load(self, key_text: str, /) -> Attempt | None:
+        found = await self._ledger.load(key_text)
+        self._looks -= 1
+        if not self._looks:
+            for operation in self._meanwhile:
+                await self._ledger.apply(operation)
+        return found
+
+
+@requirement("cli.ledger.refused")
+@pytest.mark.parametrize("looks", [1, 2])
+async def test_who_is_faster_between_the_last_look_and_the_decision_is_not_overruled(looks: int) -> None:
+    now = [1_790_000_000.0]
+    ledger = MemoryLedger(lambda: now[0])
+    for operation in (CLAIM, *(deed(CLAIM.key.text, "a1") for deed in LOST)):
+        await ledger.apply(operation)
+    attempt = await ledger.load(CLAIM.key.text)
+    assert attempt is not None
+    receipt = receipt_for(attempt, "abandoned", evidence="e", authorized_by="ann", authorized_at=now[0])
+    assert isinstance(receipt, ResolutionReceipt)
+    asked = Resolution(
+        word="a1",
+        filters=Filters(),
+        choice="abandoned",
+        evidence="e",
+        by="ann",
+        result=None,
+        nonce=None,
+        keys=KEYS,
+        domain="default",
+        prints=False,
+        yes=True,
+    )
+    retry = Resolve(
+        key_text=CLAIM.key.text,
+        attempt_id="a1",
+        decision="retry",
+        receipt="{}",
+        claim=replace(CLAIM, attempt_id="a2"),
+    )
+
+    answer = await apply_decision(
+        Overtaken(ledger, looks, retry),
+        attempt,
+        asked,
+        await sign_receipt(KEYS, receipt, domain="default"),
+        ledger.now,
+    )
+
+    assert isinstance(answer, FenceLost)
+    assert answer.attempt is not None
+    assert answer.attempt.attempt_id == "a2"
 
 
 # ── Only the receipt ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -7,10 +7,12 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import psycopg
 import pytest
 import trio
 from msgspec.structs import replace
@@ -167,6 +169,52 @@ def test_a_driver_that_is_missing_is_named(cli: Cli, monkeypatch: pytest.MonkeyP
 
     assert ended.code == 2
     assert "pip install 'armory-trio[postgres]'" in ended.told[0]
+
+
+@requirement("cli.ledger.no-store")
+def test_an_extra_that_is_missing_is_named(cli: Cli) -> None:
+    program = (
+        "import sys; sys.modules['sqlalchemy'] = None; sys.argv[1:] = ['ledger', 'list', '--store', 'store.db'];"
+        " from armory_trio.cli import main; main()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=cli.directory,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=BOUND,
+        check=False,
+    )
+
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "armory-trio: a store needs sqlalchemy; pip install 'armory-trio[sql]'\n"
+
+
+@requirement("cli.ledger.resolve", "cli.ledger.streams")
+def test_a_signal_while_it_is_being_decided_says_that_nobody_knows(cli: Cli, schema: str) -> None:
+    """The row is held by somebody else meanwhile, so that the decision waits."""
+    key_file(cli.directory)
+    Store(schema).add(CLAIM, LOST)
+    named = {"ARMORY_TRIO_STORE": schema, "ARMORY_TRIO_KEYS": "keys.json"}
+    waiting = (
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'armory_trio' AND wait_event_type = 'Lock'"
+    )
+
+    with psycopg.connect(schema) as other:
+        other.execute("SELECT * FROM armory_attempts FOR UPDATE")
+        with cli.spawn("ledger", "resolve", "a1", "--decision", "abandoned", *WHY, **named) as process:
+            deadline = time.monotonic() + BOUND
+            while run_sql(schema, waiting) != [(1,)]:
+                assert time.monotonic() < deadline
+            process.signal(signal.SIGINT)
+            said = process.error_line()
+            other.rollback()
+            ended = process.wait()
+
+    assert said == "armory-trio: interrupted: it may be decided or not, and show a1 tells\n"
+    assert (ended.code, ended.out) == (130, b"")
+    assert "Traceback" not in ended.err
 
 
 @requirement("cli.ledger.resolve")
