@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 import traceback
 from collections.abc import Callable, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Final, Unpack, cast
 
 import click
@@ -15,11 +13,13 @@ import trio
 from ..toolbox import Toolbox
 from ._catalogue import definitions, find, found_lines, found_table, table
 from ._exit import BY_SIGNAL, READER_GONE, SUCCEEDED, UNCERTAIN, UNUSABLE, Unusable
+from ._ledger import ledger
 from ._loading import KITS, REFERENCE, load_toolbox
 from ._parameters import Count, Seconds
 from ._rules import tightened
 from ._settings import APPROVERS, FORMATS, INPUTS, MEBIBYTE, MODES, RunOptions, RunSettings, ToolOptions
-from ._streams import Streams, claim_streams, say, write_all
+from ._streams import Claim, claim_streams, say
+from ._texts import Group, show, show_version
 
 _SIGINT: Final = 2
 _CONCURRENCY: Final = 64
@@ -46,69 +46,14 @@ Exit codes:
 The first SIGINT, SIGTERM or SIGHUP drains, the second aborts, the third exits at once.
 """
 
-Claim = Callable[[], Streams]
 
-
-def _print(text: str) -> None:
-    """Write *text* to standard output, all of it.
-
-    Raises:
-        BrokenPipeError: Nobody reads.
-        Unusable: It cannot be written.
-    """
-    there: object = sys.stdout  # None when it was closed at the start, whatever its declared type
-    if there is None:
-        raise Unusable("standard output cannot be written: it is closed")
-    try:
-        click.echo(text)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise _unwritable(error) from error
-
-
-def _show_help(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:  # noqa: FBT001  # as click calls it
-    if wanted and not ctx.resilient_parsing:
-        _print(ctx.get_help())
-        ctx.exit()
-
-
-def _show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:  # noqa: FBT001  # the same
-    if wanted and not ctx.resilient_parsing:
-        _print(f"armory-trio, version {_version()}")
-        ctx.exit()
-
-
-class _Command(click.Command):
-    """A command whose help says so when it cannot be written."""
-
-    def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        option = super().get_help_option(ctx)
-        if option is not None:
-            option.callback = _show_help
-        return option
-
-
-class _Group(_Command, click.Group):
-    """The same for a group of commands."""
-
-    command_class = _Command
-
-
-def _version() -> str:
-    try:
-        return version("armory-trio")
-    except PackageNotFoundError:
-        return "of a checkout that is not installed"
-
-
-@click.group(name="armory-trio", cls=_Group, no_args_is_help=False, context_settings={"max_content_width": 100})
+@click.group(name="armory-trio", cls=Group, no_args_is_help=False, context_settings={"max_content_width": 100})
 @click.option(
     "--version",
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=_show_version,
+    callback=show_version,
     help="Show the version and exit.",
 )
 def command() -> None:
@@ -276,7 +221,7 @@ def tools(claim: Claim, /, *, as_json: bool, **options: Unpack[ToolOptions]) -> 
         raise click.UsageError(f"{files[0]!r} is no MODULE:ATTRIBUTE")
     streams = claim()
     toolbox = _load(references, options)
-    return _show(streams, definitions(toolbox) if as_json else table(toolbox))
+    return show(streams, definitions(toolbox) if as_json else table(toolbox))
 
 
 @command.command()
@@ -298,25 +243,14 @@ def search(
     matches = find(_load(references, options), query, limit=limit)
     if not matches:
         say(f"no tool fits {query!r}")
-    return _show(streams, found_lines(matches) if as_json else found_table(matches, explain=explain))
+    return show(streams, found_lines(matches) if as_json else found_table(matches, explain=explain))
+
+
+command.add_command(ledger)
 
 
 def _load(references: Sequence[str], options: ToolOptions) -> Toolbox:
     return load_toolbox(references, options["manifest"], options["kit"], options["root"])
-
-
-def _show(streams: Streams, lines: Sequence[str]) -> int:
-    try:
-        write_all(streams.stdout, "".join(f"{line}\n" for line in lines).encode())
-    except BrokenPipeError:
-        return READER_GONE
-    except OSError as error:
-        raise _unwritable(error) from error
-    return SUCCEEDED
-
-
-def _unwritable(error: OSError) -> Unusable:
-    return Unusable(f"standard output cannot be written: {error.strerror or error}")
 
 
 def execute(arguments: Sequence[str], claim: Claim = claim_streams) -> int:

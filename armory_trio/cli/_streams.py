@@ -7,6 +7,7 @@ import io
 import os
 import select
 import sys
+from collections.abc import Callable
 from typing import Final
 
 import attrs
@@ -23,6 +24,10 @@ class Streams:
 
     stdin: int
     stdout: int
+
+
+Claim = Callable[[], Streams]
+"""What takes over the standard streams."""
 
 
 def claim_streams() -> Streams:

@@ -7,7 +7,7 @@ An operator's command and a host's own pages are made of this. Who is calling an
 from __future__ import annotations
 
 import secrets
-from typing import Final, Literal, cast
+from typing import Final, Literal, assert_never, cast
 
 from ..authority._keys import KeyResolver
 from ..definitions._canonical import parse_json, sha256_hex
@@ -61,6 +61,8 @@ def choices(attempt: Attempt, now: float) -> tuple[Choice, ...]:
             return ("release", *decisions)
         case "unknown":
             return decisions
+        case _ as never:
+            assert_never(never)
 
 
 def receipt_for(

@@ -54,9 +54,14 @@ class Terminal:
 
 @contextmanager
 def terminal(
-    cli: Cli, *options: str, toolbox: str = "my_tools:toolbox", results_too: bool = False, **environment: str
+    cli: Cli,
+    *options: str,
+    toolbox: str = "my_tools:toolbox",
+    command: tuple[str, ...] = (),
+    results_too: bool = False,
+    **environment: str,
 ) -> Generator[Terminal]:
-    """A run whose stderr, and with *results_too* stdout, is a terminal.
+    """A run, or another *command*, whose stderr, and with *results_too* stdout, is a terminal.
 
     It is the terminal that controls the process, as the one of a shell does: Ctrl-C is a signal.
     """
@@ -64,7 +69,7 @@ def terminal(
     with (
         interruptible(),
         subprocess.Popen(
-            [sys.executable, "-m", "armory_trio", "run", toolbox, "calls.jsonl", *options],
+            [sys.executable, "-m", "armory_trio", *(command or ("run", toolbox, "calls.jsonl")), *options],
             cwd=cli.directory,
             env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "COLUMNS": "100", **environment},
             stdin=subprocess.DEVNULL,

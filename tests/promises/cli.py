@@ -164,4 +164,56 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "cli.rules.combined": Requirement(
         "design 12", "The rules of a toolbox count wherever it is named; two sets of rules are refused."
     ),
+    "cli.ledger.list": Requirement(
+        "design 12",
+        "An operator sees the attempts that have no end and that nobody is at, and in words what is true of each.",
+    ),
+    "cli.ledger.filters": Requirement("design 12", "Attempts are chosen by state, tenant, tool and host."),
+    "cli.ledger.pages": Requirement("design 12", "A long list comes in pages, and each says how to go on."),
+    "cli.ledger.exit": Requirement(
+        "design 12", "The exit code of a list says whether something in it waits for a decision."
+    ),
+    "cli.ledger.private": Requirement(
+        "field case 101",
+        "Arguments and results are shown to nobody who did not ask for them, and nothing can steer the terminal.",
+    ),
+    "cli.ledger.show": Requirement(
+        "design 12", "All that is known of one attempt is shown, times in UTC and as spans."
+    ),
+    "cli.ledger.next": Requirement(
+        "design 12", "What can be done about an attempt is shown as the command that does it."
+    ),
+    "cli.ledger.find": Requirement(
+        "design 12", "An attempt is named by its id, its execution or its key; of several the candidates are listed."
+    ),
+    "cli.ledger.resolve": Requirement(
+        "design 12",
+        "A decision is signed with the keys of the host, kept with who and why, and counts for the host's next call.",
+    ),
+    "cli.ledger.release": Requirement("design 12", "What nothing came of, and only that, can be released."),
+    "cli.ledger.refused": Requirement(
+        "design 12, design 15",
+        "About an attempt that somebody may be at, that is gone, or that was decided, nothing is decided, and why is said.",
+    ),
+    "cli.ledger.confirm": Requirement(
+        "design 12",
+        "Nothing is decided before somebody at the terminal has agreed, or has said beforehand that he does.",
+    ),
+    "cli.ledger.print": Requirement(
+        "design 12", "A receipt can be signed for a call to bring along, and nothing is changed."
+    ),
+    "cli.ledger.keys": Requirement(
+        "design 12", "Keys come from a file that only its owner can read, and no secret is ever shown."
+    ),
+    "cli.ledger.forget": Requirement("design 12", "What ended long ago is forgotten, or only counted."),
+    "cli.ledger.no-store": Requirement(
+        "design 12",
+        "A store that is not there is said not to be: no file is made, and no other file or table is changed.",
+    ),
+    "cli.ledger.beside-host": Requirement(
+        "design 12", "All of it works while hosts have the store open, on either kind."
+    ),
+    "cli.ledger.streams": Requirement(
+        "design 13", "Closed outputs, readers that leave and signals end it as they end every other command."
+    ),
 }

@@ -123,4 +123,16 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 12, design 15",
         "What was left behind is sorted: never started, safe to run again, unknown; and nothing inside a window is safe.",
     ),
+    "ledger.deciding.choices": Requirement(
+        "design 12",
+        "What can be decided about an attempt is told: release where nothing came of it, nothing while its lease is live.",
+    ),
+    "ledger.deciding.receipt": Requirement(
+        "design 12",
+        "The receipt of a decision is made from the attempt that it is about, of the kind that counts for it.",
+    ),
+    "ledger.deciding.decide": Requirement(
+        "design 12",
+        "A signed receipt decides without any call; one that is forged, stale or late changes nothing and is told apart.",
+    ),
 }
