@@ -113,7 +113,8 @@ def _share(record: Record, entry: Entry, result: ToolResult[object]) -> None:
         attempt_id = None if result.idempotency is None else result.idempotency.attempt_id
         _require(record, entry, "resolution", attempt_id)
         return
-    key = Idempotency("joined", entry.key.key, None if result.idempotency is None else result.idempotency.attempt_id)
+    said = result.idempotency or Idempotency("fresh")
+    key = Idempotency("joined", entry.key.key, said.attempt_id, said.recorded)
     _tell(record, _own(record, result, key))
 
 

@@ -30,6 +30,7 @@ from ..definitions import (
 )
 from ..errors import ExecutionAborted, ExecutionOver
 from . import _results as results
+from ._concurrency import Latch
 from ._events import ExecutionRefused, ExecutionSettled, OutcomeDecided
 from ._execution import Core, Record, Verdict
 from ._failures import description_of, error_of, issues_of, sayable, unfit, unreadable, without_wrapping
@@ -181,6 +182,9 @@ async def written_down(record: Record, conclude: Callable[[], None]) -> None:
     entry, released = record.entry, record.verdict is not None
     assert entry is not None
     entry.holding = True
+    if record.released is None:  # who asks from now on waits for what is written, unless the outcome was told before
+        record.released = Latch()
+        record.released.is_set = released
     try:
         conclude()
         if record.result is not None and record.plan is not None:
