@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from tests.engine.ledger.victim_terms import Command, Go, Hear, Life, Said, Start, Wait
+from tests.engine.ledger.victim_terms import Command, Go, Hear, Life, Said, Start, Still, Wait
 
 ROOT: Final = Path(__file__).parents[3]
 
@@ -45,6 +45,11 @@ class Victims:
         """Send a signal to it. Its id stays its own until it is waited for."""
         assert pid in self._alive
         os.kill(pid, number)
+
+    def stop(self, pid: int) -> None:
+        """Let it stand still; return when it does."""
+        self.send(pid, signal.SIGSTOP)
+        assert self._command(Still(pid)) == signal.SIGSTOP
 
     def wait(self, pid: int) -> int:
         """Wait until it is gone: its exit code, negative for the signal that ended it."""

@@ -36,6 +36,7 @@ from tests.engine.ledger.victim_terms import (
     Said,
     Signed,
     Start,
+    Still,
     Told,
     Wait,
 )
@@ -129,6 +130,8 @@ class Victim:
                 if life.part == "deciding":
                     await self.decide(ledger, supervisor)
                 self.as_far()
+                if life.part == "racing":
+                    await self.word()
                 await self.ask_for_all(supervisor)
             assert supervisor.report is not None
             self.say(Ended(len(supervisor.report.unfinished), len(supervisor.report.bugs)))
@@ -197,7 +200,7 @@ class Victim:
 
     async def ask(self, supervisor: Supervisor, key: str) -> None:
         kind, _, _ = key.rpartition("-")
-        if self.life.part in ("everything", "deciding"):
+        if self.life.part in ("everything", "deciding", "racing"):
             await trio.sleep(random.random() / 8)  # noqa: S311  # no secret; whoever kills it finds all stages at once
         arguments = {"key": key, "world": self.life.world}
         receipt = self.receipts.get(key)
@@ -293,6 +296,9 @@ def main() -> None:
                 answer = len(os.read(heard[pid], 1))
             case Go(pid=pid):
                 answer = os.write(gates[pid], b"!")
+            case Still(pid=pid):
+                _, status = os.waitpid(pid, os.WUNTRACED)
+                answer = os.WSTOPSIG(status)
             case Wait(pid=pid):
                 _, status = os.waitpid(pid, 0)
                 answer = os.waitstatus_to_exitcode(status)

@@ -111,4 +111,10 @@ class Wait(msgspec.Struct, frozen=True, tag=True):
     pid: int
 
 
-Command = Start | Hear | Go | Wait
+class Still(msgspec.Struct, frozen=True, tag=True):
+    """Wait until a signal has stopped the victim. Answered with the signal."""
+
+    pid: int
+
+
+Command = Start | Hear | Go | Wait | Still
