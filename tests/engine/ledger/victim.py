@@ -46,6 +46,9 @@ _COMMANDS: Final = msgspec.json.Decoder(Command)
 _PATIENCE: Final = 90.0
 """Seconds that the store of a victim may wait for a lock: on a slow machine many want it."""
 
+_AT_ONCE: Final = 40
+"""Calls that one of many processes makes at the same time."""
+
 
 class Deadly:
     """A ledger in a database, with a moment to die before and after everything that is written."""
@@ -96,6 +99,7 @@ class Victim:
         self.life = life
         self.tell = tell
         self.gate = gate
+        self.room = trio.CapacityLimiter(_AT_ONCE)
         self.receipts: dict[str, ResolutionReceipt] = {}
 
     def say(self, said: Said) -> None:
@@ -199,6 +203,15 @@ class Victim:
                 self.as_far()
 
     async def ask(self, supervisor: Supervisor, key: str) -> None:
+        if self.life.part == "racing":
+            async with self.room:  # a host has a bound, too
+                while not await self.ask_once(supervisor, key):
+                    pass
+        else:
+            await self.ask_once(supervisor, key)
+
+    async def ask_once(self, supervisor: Supervisor, key: str) -> bool:
+        """Whether there was an answer, and not only a refusal."""
         kind, _, _ = key.rpartition("-")
         if self.life.part in ("everything", "deciding", "racing"):
             await trio.sleep(random.random() / 8)  # noqa: S311  # no secret; whoever kills it finds all stages at once
@@ -209,15 +222,17 @@ class Victim:
         if kind == "nested" and receipt is None:
             result = await supervisor.execute(ToolCall("parent", arguments))
             value = cast("dict[str, object] | None", result.value)
-            self.say(msgspec.convert({"type": "Told", "key": key} | value, Told) if value else told(key, result))
+            said = msgspec.convert({"type": "Told", "key": key} | value, Told) if value else told(key, result)
         elif kind == "streamed":
             call = ToolCall(kind, arguments)
             async with supervisor.stream(call, idempotency_key=key, resolution_receipt=receipt) as stream:
                 chunks = [str(chunk) async for chunk in stream]
-            self.say(told(key, stream.result, chunks))
+            said = told(key, stream.result, chunks)
         else:
             call = ToolCall(kind, arguments)
-            self.say(told(key, await supervisor.execute(call, idempotency_key=key, resolution_receipt=receipt)))
+            said = told(key, await supervisor.execute(call, idempotency_key=key, resolution_receipt=receipt))
+        self.say(said)
+        return said.outcome != "refused"
 
 
 def told(key: str, result: ToolResult[object], chunks: list[str] | None = None) -> Told:
