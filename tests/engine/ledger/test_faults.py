@@ -43,7 +43,7 @@ class Shop:
         shop = self
 
         @tool(effect=BANK)
-        async def pay(name: str, note: str = "", waits: bool = False) -> str:
+        async def pay(name: str, note: str = "", *, waits: bool = False) -> str:
             shop.entered.append(name)
             if waits:
                 shop.inside.set()

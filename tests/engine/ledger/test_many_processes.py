@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Final
 
-import pytest
 from hypothesis import settings
 
 from tests.engine.ledger.killing import Victims, said_in, world_in
@@ -38,7 +37,7 @@ def test_of_ten_processes_that_ask_for_the_same_keys_one_does_each_and_all_are_t
         victims.start(Life(where, str(world), str(path), keys(), seed=seed, part="racing", lease=PATIENT))
         for seed, path in enumerate(says)
     ]
-    assert all([victims.hear(pid) for pid in pids])
+    assert all(victims.hear(pid) for pid in pids)
     for pid in pids:
         victims.go(pid)
     assert [victims.wait(pid) for pid in pids] == [0] * PROCESSES
@@ -68,7 +67,10 @@ def test_of_ten_processes_that_ask_for_the_same_keys_one_does_each_and_all_are_t
         [winner] = [one for one in each if one["fresh"]]
         assert winner["fresh"] == 1, key
         winners[each.index(winner)] += 1
-    told_of_all = sum((sum(each, Counter()) for each in outcomes.values()), Counter[str]())
+    told_of_all: Counter[str] = Counter()
+    for each in outcomes.values():
+        for one in each:
+            told_of_all.update(one)
     print(json.dumps({"told": told_of_all, "refused": refusals, "won": sorted(winners.values())}))  # noqa: T201  # shown with -rP
 
 

@@ -12,11 +12,11 @@ import signal
 import sys
 import traceback
 from collections.abc import Collection, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
 import msgspec
-import psycopg  # noqa: F401  # before the fork
 import trio
 import trio.testing
 
@@ -120,7 +120,7 @@ class Victim:
             ledger = Deadly(store.ledger)
             if life.part == "deciding":
                 await until_nobody_holds_anything(ledger)
-            lines = len(Path(life.world).read_bytes().splitlines())
+            lines = lines_in(life.world)
             limits = FEW if life.part == "queued" else Limits()
             async with open_supervisor(
                 Toolbox(tools),
@@ -251,6 +251,10 @@ def told(key: str, result: ToolResult[object], chunks: list[str] | None = None) 
     )
 
 
+def lines_in(world: str) -> int:
+    return len(Path(world).read_bytes().splitlines())
+
+
 def key_in(attempt: Attempt) -> str:
     return str(msgspec.json.decode(attempt.arguments, type=dict[str, object])["key"])
 
@@ -300,6 +304,7 @@ def fork(life: Life) -> tuple[int, int, int]:
 
 def main() -> None:
     """Do what each line says."""
+    import_module("psycopg")  # before there is anybody to fork
     heard: dict[int, int] = {}
     gates: dict[int, int] = {}
     for line in sys.stdin:
