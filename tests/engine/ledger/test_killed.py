@@ -18,7 +18,7 @@ from tests.engine.ledger.victim_terms import KINDS, PATIENT, Ended, Found, Life,
 from tests.requirements import requirement
 
 SOAK: Final = settings().max_examples > 200
-SEEDS: Final = range(50 if SOAK else 4)
+SEEDS: Final = range(50 if SOAK else 3)
 """How many worlds there are for each store; very many in the long runs."""
 
 WORK: Final = 2

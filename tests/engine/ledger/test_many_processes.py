@@ -63,14 +63,13 @@ def test_of_ten_processes_that_ask_for_the_same_keys_one_does_each_and_all_are_t
         for key, each in told.items():
             outcomes[key].append(Counter(one.outcome for one in each))
     winners: Counter[int] = Counter()
-    for key, each in outcomes.items():
-        [winner] = [one for one in each if one["fresh"]]
-        assert winner["fresh"] == 1, key
-        winners[each.index(winner)] += 1
     told_of_all: Counter[str] = Counter()
-    for each in outcomes.values():
-        for one in each:
-            told_of_all.update(one)
+    for key, by_process in outcomes.items():
+        [winner] = [number for number, heard in enumerate(by_process) if heard["fresh"]]
+        assert by_process[winner]["fresh"] == 1, key
+        winners[winner] += 1
+        for heard in by_process:
+            told_of_all.update(heard)
     print(json.dumps({"told": told_of_all, "refused": refusals, "won": sorted(winners.values())}))  # noqa: T201  # shown with -rP
 
 

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Collection, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, assert_never, cast
 
 import msgspec
 import trio
@@ -302,29 +302,41 @@ def fork(life: Life) -> tuple[int, int, int]:
         os._exit(status)
 
 
+class Forks:
+    """Those that were forked, and the pipes to them."""
+
+    def __init__(self) -> None:
+        self._heard: dict[int, int] = {}
+        self._gates: dict[int, int] = {}
+
+    def do(self, command: Command) -> int:
+        """Do *command*; the answer to it."""
+        match command:
+            case Start(life=life):
+                pid, heard, gate = fork(life)
+                self._heard[pid], self._gates[pid] = heard, gate
+                return pid
+            case Hear(pid=pid):
+                return len(os.read(self._heard[pid], 1))
+            case Go(pid=pid):
+                return os.write(self._gates[pid], b"!")
+            case Still(pid=pid):
+                return os.WSTOPSIG(os.waitpid(pid, os.WUNTRACED)[1])
+            case Wait(pid=pid):
+                _, status = os.waitpid(pid, 0)
+                os.close(self._heard.pop(pid))
+                os.close(self._gates.pop(pid))
+                return os.waitstatus_to_exitcode(status)
+            case _ as never:
+                assert_never(never)
+
+
 def main() -> None:
     """Do what each line says."""
     import_module("psycopg")  # before there is anybody to fork
-    heard: dict[int, int] = {}
-    gates: dict[int, int] = {}
+    forks = Forks()
     for line in sys.stdin:
-        match _COMMANDS.decode(line):
-            case Start(life=life):
-                answer, ear, gate = fork(life)
-                heard[answer], gates[answer] = ear, gate
-            case Hear(pid=pid):
-                answer = len(os.read(heard[pid], 1))
-            case Go(pid=pid):
-                answer = os.write(gates[pid], b"!")
-            case Still(pid=pid):
-                _, status = os.waitpid(pid, os.WUNTRACED)
-                answer = os.WSTOPSIG(status)
-            case Wait(pid=pid):
-                _, status = os.waitpid(pid, 0)
-                answer = os.waitstatus_to_exitcode(status)
-                os.close(heard.pop(pid))
-                os.close(gates.pop(pid))
-        sys.stdout.write(f"{answer}\n")
+        sys.stdout.write(f"{forks.do(_COMMANDS.decode(line))}\n")
         sys.stdout.flush()
 
 
