@@ -13,6 +13,38 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "A process that is killed at any moment has no effect twice when it is asked again with the same keys, and what "
         "was done is never forgotten; where nobody can know, that is said.",
     ),
+    "keeping.killed.receipts": Requirement(
+        "design 12",
+        "After whatever crash, a receipt that says retry lets what is unknown run once more, and nothing else.",
+    ),
+    "keeping.killed.recovered": Requirement(
+        "design 12",
+        "After whatever crash, what is listed as safe or never started has changed nothing, and runs once when it is "
+        "released and asked for again.",
+    ),
+    "keeping.many-processes": Requirement(
+        "design 12 and 15",
+        "Of any number of processes that ask for the same keys at once one does what each stands for, and all the others "
+        "are told what came of it, or that nobody knows.",
+    ),
+    "keeping.still": Requirement(
+        "design 12",
+        "A process that stood still beyond its lease, and goes on, changes nothing any more that the ledger has to know "
+        "first, and is told that its lease was over; meanwhile nobody else does what it may have done.",
+    ),
+    "keeping.still.loop": Requirement(
+        "design 12", "So it is for a process whose own loop stood still, with every call that was in it."
+    ),
+    "keeping.faults": Requirement(
+        "design 7 and 12",
+        "Whatever is wrong with the database, calls that may change something don't begin unless that is recorded, "
+        "those that only read go on, nothing hangs, and the supervisor reports.",
+    ),
+    "keeping.faults.back": Requirement(
+        "design 7 and 12",
+        "When the database is well again everything goes on, and what ran and could not be recorded is unknown to the "
+        "next supervisor.",
+    ),
     "keeping.abandoned": Requirement(
         "design 12, armorer-core 7G.42",
         "What somebody decided to let be is a conflict for whoever asks for it again, and never runs.",

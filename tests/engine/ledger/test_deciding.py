@@ -28,10 +28,14 @@ from armory_trio.errors import StoreUnavailable
 from armory_trio.ledger import (
     Attempt,
     AuthorizationReceipt,
+    CloseWindow,
+    Complete,
     LeftBehind,
+    OpenWindow,
     Receipt,
     Reconciled,
     Release,
+    Renew,
     ResolutionReceipt,
     UnknownAttempt,
     receipt_from_json,
@@ -401,6 +405,40 @@ async def test_who_called_something_that_changes_the_world_is_not_safe_to_run_ag
     assert [each.tool_name for each in left[0].again] == []
     assert "both" in [each.tool_name for each in left[0].unknown]
     assert any("calls that it made" in line for line in left[0].words())
+
+
+@requirement("keeping.callers")
+async def test_a_tool_with_windows_whose_nested_call_changed_something_is_not_safe_to_run_again(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    """It opened no window itself; but whoever runs it again pays again, since the nested call has no key."""
+    clock = Clock()
+    store, paid = Troubled(clock), list[str]()
+
+    @tool(effect=BANK)
+    async def pay() -> None:
+        paid.append("paid")
+
+    @tool(effect=BANK, effect_windows=True)
+    async def outer(ctx: ToolContext) -> None:
+        await ctx.call("pay")
+        await trio.sleep_forever()
+
+    toolbox = Toolbox([pay, outer])
+    async with open_supervisor(toolbox, ledger=store, default_request_context=HER) as killed:
+        killed.start(ToolCall("outer"), idempotency_key="k")
+        await trio.testing.wait_all_tasks_blocked()
+        # From here on nothing reaches the store, as if the process were killed.
+        store.trouble = dict.fromkeys((Complete, Release, Renew, OpenWindow, CloseWindow), "raises")
+        await killed.shutdown("abort")
+    assert paid == ["paid"]
+    store.trouble.clear()
+    clock.ahead += 31
+    async with open_supervisor(toolbox, ledger=store, default_request_context=HER) as supervisor:
+        found = supervisor.recovered
+
+    assert found is not None
+    assert [each.tool_name for each in found.again] == []
 
 
 @requirement("keeping.callers")
