@@ -140,6 +140,7 @@ ORDER: Final = {
     "engine": (
         "_lifecycle",
         "_projection",
+        "_bound",
         "_permits",
         "_journal",
         "_authority",
@@ -228,6 +229,7 @@ PURE: Final = (
     "authority",
     "toolbox",
     "ledger",
+    "engine/_bound",
     "engine/_lifecycle",
     "engine/_projection",
     "engine/capacity",

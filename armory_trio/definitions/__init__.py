@@ -94,6 +94,7 @@ from ._pending import PauseTier as PauseTier
 from ._pending import PendingApproval as PendingApproval
 from ._pending import Question as Question
 from ._pending import RequiredAction as RequiredAction
+from ._pending import StepBinding as StepBinding
 from ._policy import AfterExecute as AfterExecute
 from ._policy import BeforeExecute as BeforeExecute
 from ._policy import Policy as Policy

@@ -124,6 +124,27 @@ class ApprovalBinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.scope.tenant, self.scope.run, self.nonce
 
 
+class StepBinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Under which rules a composed tool began that waits, and what its steps ran as. It goes on under no others.
+
+    Args:
+        toolbox_revision: That of the toolbox.
+        policy_revision: That of the policy.
+        approval_revision: That of the rules about approvals.
+        catalog_revision: The host's name for the state of its catalogue.
+        definitions: The digests of the definitions of the steps before, by their places; empty for what was no tool.
+        request_context: On whose behalf its steps were called, as ``request_context`` of the composed tool is written: no
+            more than a policy left of that.
+    """
+
+    toolbox_revision: str
+    policy_revision: str
+    approval_revision: str
+    catalog_revision: str
+    definitions: Mapping[str, str] = {}
+    request_context: Mapping[str, object] = {}
+
+
 class ComposedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A composed tool that waits because one of its steps does, and what it has done so far.
 
@@ -138,6 +159,7 @@ class ComposedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         tools: Which tools those steps were, by their places.
         waiting: Composed steps that wait as well, with their places: each as ``within`` of a descriptor, outermost first.
         request_context: On whose behalf it is, as `RequestContext.to_json` writes it, but for the name of the request.
+        binding: The rules under which it began. None in what an older version wrote: that can be read, and not go on.
     """
 
     call_id: str
@@ -150,6 +172,7 @@ class ComposedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tools: Mapping[str, str] = {}
     waiting: tuple[tuple[str, tuple[ComposedStep, ...]], ...] = ()
     request_context: Mapping[str, object] = {}
+    binding: StepBinding | None = None
 
 
 class PendingApproval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -221,7 +244,9 @@ class PendingApproval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _plain(value: msgspec.Struct) -> dict[str, object]:
-    return {name: _json(getattr(value, name)) for name in value.__struct_fields__}
+    # What an older version has signed of a composed tool has no such member; it is signed as it is.
+    without = ("binding",) if isinstance(value, ComposedStep) and value.binding is None else ()
+    return {name: _json(getattr(value, name)) for name in value.__struct_fields__ if name not in without}
 
 
 def _json(value: object) -> object:

@@ -12,12 +12,13 @@ import trio
 from ..definitions import ApprovalBinding, PendingApproval, RequestContext, Tool, ToolResult, near
 from ..definitions._checks import shown
 from ..errors import AdmissionClosed, ApprovalError, AuthorityCode, DefinitionError, ExecutionOver, GrantError
+from ._bound import require_same
 from ._door import Door
 from ._execution import Core, Record
 from ._journal import Resumption
 from ._options import CallOptions, Options, freeze_options
 from ._permits import RECORD_TIMEOUT
-from ._resumption import bound_to, call_of, prepare, require_same
+from ._resumption import bound_to, call_of, prepare
 
 if TYPE_CHECKING:  # loaded by who approves something
     from ..authority.approvals import ApprovalStore

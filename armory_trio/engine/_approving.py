@@ -12,7 +12,7 @@ import msgspec
 import trio
 
 from ..authority.approvals import new_binding, question_of, scope_of, sign_pending
-from ..definitions import ApprovalRequest, PendingApproval, ToolError
+from ..definitions import ApprovalRequest, PendingApproval, ToolError, freeze_json
 from ..errors import ApprovalError, JsonError
 from ._abort import request_abort
 from ._authority import ApprovalHandler
@@ -24,7 +24,7 @@ from ._plan import Plan
 
 if TYPE_CHECKING:
     from ..authority.approvals import ApprovalStore
-    from ..authority.policy import Pause, Paused
+    from ..authority.policy import Deny, Pause, Paused
     from ..definitions import ApprovalBinding, ApprovalScope
 
 UNANSWERED: Final = object()
@@ -87,6 +87,21 @@ async def _put(handler: ApprovalHandler, request: ApprovalRequest) -> object:
     # What comes back is the host's, and may be anything.
     answer = handler(request)
     return await cast("Awaitable[object]", answer) if inspect.isawaitable(answer) else answer
+
+
+def said_by(answer: object) -> Deny | Mapping[str, object]:
+    """The arguments that a person wrote, or a denial, which everything else is.
+
+    Raises:
+        JsonError: What they wrote is no JSON.
+    """
+    from ..authority.policy import Deny, Edit  # noqa: PLC0415  # only who asks in place pays for it
+
+    if isinstance(answer, Edit):
+        return answer.arguments
+    if isinstance(answer, Mapping):
+        return cast("Mapping[str, object]", freeze_json(cast("object", answer), root="arguments"))
+    return answer if isinstance(answer, Deny) else Deny("a person refused it")
 
 
 def _request(record: Record, plan: Plan, pause: Pause) -> ApprovalRequest:

@@ -13,7 +13,6 @@ from typing import Final, cast
 
 from ..authority.policy import (
     Deny,
-    Edit,
     Edited,
     Judgement,
     Pause,
@@ -25,10 +24,10 @@ from ..authority.policy import (
     Unfinished,
     begin,
 )
-from ..definitions import PendingApproval, canonical_text, freeze_json, thaw_json
+from ..definitions import PendingApproval, canonical_text, thaw_json
 from ..definitions._checks import shown
 from ..definitions._policy import PolicyContext
-from ..errors import JsonError
+from ..errors import ApprovalError, JsonError
 from ..toolbox import Toolbox
 from ._approving import (
     UNANSWERED,
@@ -36,9 +35,11 @@ from ._approving import (
     ask_person,
     described,
     issue,
+    said_by,
     tell_requested,
     tell_resolved,
 )
+from ._bound import require_same_steps
 from ._execution import Record
 from ._failures import description_of, sayable
 from ._granting import set_aside
@@ -65,31 +66,35 @@ def authorize(record: Record, way: Way) -> None:
         _forget(record, permit)
     stale = permit.outdated(toolbox) if permit.held or permit.binding is None else None
     if stale is not None:
-        permit.failure = stale
-        refuse(record, "permission", NOT_COUNTING, f"its approval does not count: {stale}")
+        _void(record, permit, stale)
         return
     permit.toolbox = toolbox
-    try:
-        request = permit.request = _request(record, plan, permit, toolbox)
-    except KeyboardInterrupt:
-        raise
-    except JsonError as exc:
-        refuse(record, "validation", "INVALID_ARGUMENTS", f"the arguments can't be shown to a policy: {exc}")
+    request = permit.request = _shown(record, plan, permit, toolbox)
+    if request is None or record.over:
+        return  # the function that answers the policy context may have aborted it
+    if (permit.written is not None or permit.approved is not None) and not _compare(record, permit, request):
         return
-    except BaseException as exc:  # noqa: ASYNC103  # code of the host's or of a value's; nothing is awaited
-        _log.warning("the policy of %s could not be asked: %s", record.name, description_of(exc))
-        refuse(record, "permission", "POLICY_DENIED", f"Policy denied: it could not be asked ({_kind_of(exc)})")
-        return  # noqa: ASYNC104  # as said
-    if record.over:
-        return  # the function that answers the policy context aborted it
-    if permit.written is not None or permit.approved is not None:
-        _compare(permit, request)
     rules = plan.rules if toolbox is plan.toolbox else rules_of(plan.tool, toolbox)
     if rules is None:
         record.request_context = permit.context  # what another policy took of it before counts no more
         _permitted(record)
     else:
         _ask_hooks(record, permit, rules, request)
+
+
+def _shown(record: Record, plan: Plan, permit: Permit, toolbox: Toolbox) -> PolicyRequest | None:
+    """What is judged. None: that can't be said, and the call was refused."""
+    try:
+        return _request(record, plan, permit, toolbox)
+    except KeyboardInterrupt:
+        raise
+    except JsonError as exc:
+        refuse(record, "validation", "INVALID_ARGUMENTS", f"the arguments can't be shown to a policy: {exc}")
+    except BaseException as exc:  # noqa: ASYNC103  # code of the host's or of a value's; nothing is awaited
+        _log.warning("the policy of %s could not be asked: %s", record.name, description_of(exc))
+        refuse(record, "permission", "POLICY_DENIED", f"Policy denied: it could not be asked ({_kind_of(exc)})")
+        return None  # noqa: ASYNC104  # as said
+    return None
 
 
 def _ask_hooks(record: Record, permit: Permit, rules: Rules, request: PolicyRequest) -> None:
@@ -125,14 +130,27 @@ def _context_of(given: PolicyContext | None) -> Mapping[str, object]:
     return found
 
 
-def _compare(permit: Permit, request: PolicyRequest) -> None:
-    """An answer counts for the arguments that it was given for, and for no others."""
+def _void(record: Record, permit: Permit, why: ApprovalError) -> None:
+    permit.failure = why
+    refuse(record, "permission", NOT_COUNTING, f"its approval does not count: {why}")
+
+
+def _compare(record: Record, permit: Permit, request: PolicyRequest) -> bool:
+    """An answer counts for the arguments that it was given for, and so does what steps did. False: it ends here."""
     written, permit.written = permit.written, None
     if written is not None and not _same(written, request.arguments):
         permit.answered.clear()  # with its defaults it is not what the person wrote: they see it once more
     if permit.approved is not None and not _same(permit.approved, request.arguments):
         permit.satisfied = ()
         permit.edited = True
+        if permit.step is not None:
+            _void(
+                record,
+                permit,
+                ApprovalError("mismatch", f"the arguments of {record.name!r} are not those that it waited with"),
+            )
+            return False
+    return True
 
 
 def _same(one: object, other: object) -> bool:
@@ -140,10 +158,7 @@ def _same(one: object, other: object) -> bool:
 
 
 def is_out_of_date(record: Record) -> bool:
-    """Whether the toolbox was exchanged for one with another policy since *record* was judged.
-
-    For a call that somebody agreed to before it was resumed, any other revision is one.
-    """
+    """Whether the toolbox was exchanged for one with another policy or revision since *record* was judged."""
     plan, permit = record.plan, record.permit
     assert plan is not None
     before = plan.toolbox if permit is None or permit.toolbox is None else permit.toolbox
@@ -154,7 +169,7 @@ def is_out_of_date(record: Record) -> bool:
 
 
 _JUDGES: Final = ("policy", "approval_policy", "gates", "policy_context")
-_REVISIONS: Final = ("policy_revision", "approval_revision")
+_REVISIONS: Final = ("revision", "policy_revision", "approval_revision")
 
 
 def _revised(before: Toolbox, after: Toolbox) -> bool:
@@ -233,6 +248,12 @@ def _leave_line(record: Record) -> None:
 def _permitted(record: Record) -> None:
     permit = record.permit
     assert permit is not None
+    if permit.step is not None:
+        try:
+            require_same_steps(permit.step, record.request_context)
+        except ApprovalError as exc:
+            _void(record, permit, exc)
+            return
     permit.way.cleared(record)
 
 
@@ -293,6 +314,9 @@ def _ask(record: Record, plan: Plan, left: Paused) -> None:
             _leave_line(record)
         asking = partial(ask_person, record, plan, question)
         _wait(record, "approval", Hook(asking, partial(_answered, question)))
+    elif permit.step is not None and authority.keys is not None:
+        # A descriptor of this question alone would let it begin anew, and its steps run once more.
+        _void(record, permit, ApprovalError("mismatch", f"{record.name!r} is asked about anew: {question.reason}"))
     elif authority.keys is not None:
         _wait(record, "approval", Hook(partial(issue, record, plan, left), partial(_issued, question)))
     elif any(pause.tier == "declared" for pause in left.pauses):
@@ -324,7 +348,7 @@ def _answered(question: Pause, record: Record, answer: object, failure: BaseExce
 
 def _read_answer(question: Pause, record: Record, permit: Permit, answer: object) -> None:
     try:
-        said = _said(answer)
+        said = said_by(answer)
     except KeyboardInterrupt:
         raise
     except JsonError as exc:
@@ -345,15 +369,6 @@ def _read_answer(question: Pause, record: Record, permit: Permit, answer: object
             _log.warning("the approval handler answered a %s for %s; only True lets a call run", kind, record.name)
         tell_resolved(record, "denied")
         refuse(record, "permission", "HUMAN_DENIED", said.reason)
-
-
-def _said(answer: object) -> Deny | Mapping[str, object]:
-    """The arguments that a person wrote, or a denial, which everything else is."""
-    if isinstance(answer, Edit):
-        return answer.arguments
-    if isinstance(answer, Mapping):
-        return cast("Mapping[str, object]", freeze_json(cast("object", answer), root="arguments"))
-    return answer if isinstance(answer, Deny) else Deny("a person refused it")
 
 
 def _edited(question: Pause, record: Record, permit: Permit, arguments: Mapping[str, object]) -> None:

@@ -277,7 +277,7 @@ class Door:
         if journal is None:
             journal = parent.journal = Journal()
         journal.begin(step.place)
-        known = journal.known(step.place, step.tool_id, step.tool)
+        known = journal.known(step.place, step.tool_id, step.tool, self._core.toolbox)
         if known is not None:
             parent.add_effect(known.effect)
             await trio.lowlevel.checkpoint()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..definitions import ComposedStep, PendingApproval, Tool, ToolResult, result_from_json, result_to_json
 from ..errors import ApprovalError, ArmoryError
 from ._permits import Permit
+
+if TYPE_CHECKING:
+    from ..toolbox import Toolbox
 
 
 class Resumption(msgspec.Struct, frozen=True):
@@ -50,12 +54,18 @@ class Journal:
     Args:
         step: What was kept of it when it ran before and had to wait; None when it did not.
         resumption: How the step that had to wait goes on.
+        permit: That of the execution, if it goes on: what was kept counts as long as what it is bound to.
     """
 
-    __slots__ = ("_begun", "_ended", "_recorded", "_tools", "_waiting", "goes_on", "pauses")
+    __slots__ = ("_begun", "_definitions", "_ended", "_permit", "_recorded", "_tools", "_waiting", "goes_on", "pauses")
 
-    def __init__(self, step: ComposedStep | None = None, resumption: Resumption | None = None) -> None:
+    def __init__(
+        self, step: ComposedStep | None = None, resumption: Resumption | None = None, permit: Permit | None = None
+    ) -> None:
+        bound = None if step is None else step.binding
         self.goes_on = step is not None
+        self._permit = permit
+        self._definitions = {} if bound is None else dict(bound.definitions)
         self._recorded = {} if step is None else dict(step.results)
         self._tools = {} if step is None else dict(step.tools)
         self._waiting: dict[str, Resumption] = {}
@@ -83,17 +93,31 @@ class Journal:
         self._ended.clear()
         self.pauses.clear()
 
-    def known(self, place: str, tool_id: str, tool: Tool[..., object] | None) -> ToolResult[object] | None:
+    def known(
+        self, place: str, tool_id: str, tool: Tool[..., object] | None, toolbox: Toolbox
+    ) -> ToolResult[object] | None:
         """How the step at *place* ended when it ran before, or None. Its value is read by the contract of *tool*.
 
         Raises:
             ArmoryError: Another tool stands there now.
+            ApprovalError: The tool has changed, or *toolbox*, which is in use, has other rules: what it came to counts
+                no more.
         """
         document = self._recorded.get(place)
         if document is None:
             return None
         _require_same(place, self._tools.get(place), tool_id, "when it ran")
+        self._require_counting(place, tool, toolbox)
         return result_from_json(document, None if tool is None else tool.output_contract)
+
+    def _require_counting(self, place: str, tool: Tool[..., object] | None, toolbox: Toolbox) -> None:
+        stale = None if self._permit is None else self._permit.outdated(toolbox)
+        if stale is None and self._definitions.get(place) != _digest(tool):
+            stale = ApprovalError("mismatch", f"the tool definition of the step at {place!r} changed since it ran")
+        if stale is not None:
+            if self._permit is not None:
+                self._permit.failure = stale
+            raise stale
 
     def resumption_at(self, place: str, tool_id: str) -> Resumption | None:
         """How the step at *place* goes on, if it is one that had to wait.
@@ -110,6 +134,7 @@ class Journal:
     def end(self, place: str, tool_id: str, result: ToolResult[object], tool: Tool[..., object] | None) -> None:
         """The step at *place* has ended with *result*."""
         self._tools[place] = tool_id
+        self._definitions[place] = _digest(tool)
         self._ended[place] = (result, tool)
 
     def place_of(self, result: ToolResult[object]) -> str | None:
@@ -134,6 +159,10 @@ class Journal:
         """Which tools stood at the places, in this run or one before."""
         return dict(self._tools)
 
+    def definitions(self) -> dict[str, str]:
+        """The digests of the definitions of these tools, as they were then."""
+        return dict(self._definitions)
+
     def waiting(self, but: str) -> tuple[tuple[str, tuple[ComposedStep, ...]], ...]:
         """The composed steps that wait, *but* the one at that place, and what is kept of each."""
         found = {place: resumption.within for place, resumption in self._waiting.items()}
@@ -150,6 +179,10 @@ def kept_of(result: ToolResult[object]) -> tuple[ComposedStep, ...]:
 def is_of(pending: PendingApproval, result: ToolResult[object]) -> bool:
     """Whether the call that ended with *result* goes on with *pending*, and not only one that it made."""
     return result.call_id == (pending.within[0].call_id if pending.within else pending.call_id)
+
+
+def _digest(tool: Tool[..., object] | None) -> str:
+    return "" if tool is None else tool.definition.digest
 
 
 def _require_same(place: str, before: str | None, now: str, when: str) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
 if TYPE_CHECKING:  # loaded by who has a policy
     from ..authority.grants import Reservation
     from ..authority.policy import Pause, PolicyRequest
-    from ..definitions import ApprovalBinding, RequestContext
+    from ..definitions import ApprovalBinding, ApprovalScope, RequestContext, StepBinding
     from ..errors import ApprovalError
     from ..toolbox import Toolbox
 
@@ -21,8 +21,6 @@ NOT_COUNTING: Final = "APPROVAL_INVALID"
 """The code of a call that was refused because what allowed it does not count any more."""
 
 NOBODY_ASKED: Final = "nobody is asked any more: the supervisor takes no new work"
-
-_REVISIONS: Final = ("revision", "policy_revision", "approval_revision")
 
 
 def _nothing() -> None:
@@ -75,6 +73,7 @@ class Permit:
         "asked",
         "asking",
         "binding",
+        "bound",
         "context",
         "edited",
         "failure",
@@ -120,6 +119,8 @@ class Permit:
         """Whether a person is asked at this moment."""
         self.binding: ApprovalBinding | None = None
         """Of the approval that it was resumed with."""
+        self.bound: ApprovalScope | StepBinding | None = None
+        """What it is bound to as it goes on: by that approval, or as a composed tool on the way to it."""
         self.held = self.taken = False
         """Whether the approval is reserved, and whether it is used up."""
         self.looked = False
@@ -144,15 +145,15 @@ class Permit:
         """Questions that are answered as things stand, by whomever."""
         return (*self.satisfied, *self.answered, *(() if self.granted is None else (self.granted,)))
 
+    @property
+    def step(self) -> StepBinding | None:
+        """What it is bound to if it is a composed tool that goes on, on the way to the call that a person agreed to."""
+        return cast("StepBinding | None", self.bound) if self.binding is None else None
+
     def outdated(self, toolbox: Toolbox) -> ApprovalError | None:
         """Why what a person agreed to, who saw the call before it was resumed, does not count under *toolbox*."""
-        before = self.toolbox
-        if before is None or before is toolbox or self.approved is None:
+        if self.bound is None:
             return None
-        changed = [name for name in _REVISIONS if getattr(before, name) != getattr(toolbox, name)]
-        if not changed:
-            return None
-        from ..errors import ApprovalError  # noqa: PLC0415  # only where a toolbox is exchanged
+        from ._bound import changed  # noqa: PLC0415  # only who resumes pays for it
 
-        words = " and ".join("toolbox revision" if name == "revision" else name.replace("_", " ") for name in changed)
-        return ApprovalError("mismatch", f"the {words} changed while the call was about to begin")
+        return changed(self.bound, toolbox)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 import trio
@@ -25,11 +25,16 @@ from ..definitions import (
 )
 from ..errors import ApprovalError, JsonError
 from ._admission import permit_of
+from ._bound import require_same_rules, require_unchanged, said_by, step_binding
 from ._execution import Record
 from ._failures import description_of, without_wrapping
 from ._journal import Journal, Resumption, is_of
-from ._permits import RECORD_TIMEOUT
+from ._permits import NOT_COUNTING, RECORD_TIMEOUT
 from ._plan import Plan
+
+if TYPE_CHECKING:
+    from ..authority import Revisions
+    from ..definitions import StepBinding
 
 
 def call_of(resumption: Resumption) -> ToolCall:
@@ -77,22 +82,12 @@ def bound_to(pending: PendingApproval, binding: ApprovalBinding) -> RequestConte
     return RequestContext.from_json(pending.within[0].request_context) if pending.within else context_of(binding.scope)
 
 
-def require_same(context: RequestContext, bound: RequestContext) -> None:
-    """Refuse to go on for somebody else.
-
-    Raises:
-        ApprovalError: *context* says more, less or something else than *bound*; the name of the request is free.
-    """
-    for field in bound.__struct_fields__:
-        if field != "request" and getattr(context, field) != getattr(bound, field):
-            raise ApprovalError("mismatch", f"{field} is not what it was when the question was put")
-
-
 def prepare(record: Record, resumption: Resumption, tool: Tool[..., object]) -> None:
     """Let *record*, which is not admitted yet and will run *tool*, carry what it needs to go on.
 
     Raises:
-        ApprovalError: It is a composed tool that is another one by now, or that would go on for somebody else.
+        ApprovalError: It is a composed tool that is another one by now, or that would go on under other rules or for
+            somebody else.
     """
     from ..authority.approvals import pause_of  # noqa: PLC0415  # only who resumes pays for it
 
@@ -102,11 +97,11 @@ def prepare(record: Record, resumption: Resumption, tool: Tool[..., object]) -> 
     if resumption.within:
         step = resumption.within[0]
         try:
-            _require_unchanged(step, tool, permit.context)
+            permit.bound = require_unchanged(step, tool, permit.context, record.core.revisions(tool.definition))
         except ApprovalError as exc:
             permit.failure = exc
             raise
-        record.journal = Journal(step, resumption.inner)
+        record.journal = Journal(step, resumption.inner, permit)
         permit.approved = step.arguments
         permit.satisfied = tuple(map(pause_of, step.satisfied))
         return
@@ -115,12 +110,7 @@ def prepare(record: Record, resumption: Resumption, tool: Tool[..., object]) -> 
     permit.edited = pending.edited
     permit.satisfied = tuple(map(pause_of, (*pending.satisfied, pending.question)))
     permit.binding = pending.binding
-
-
-def _require_unchanged(step: ComposedStep, tool: Tool[..., object], context: RequestContext | None) -> None:
-    if step.tool_definition_revision != tool.definition.digest:
-        raise ApprovalError("mismatch", f"the tool definition of {tool.name!r} changed since the question was put")
-    require_same(context or RequestContext(), RequestContext.from_json(step.request_context))
+    permit.bound = None if pending.binding is None else pending.binding.scope
 
 
 def waited_for(ended: object) -> ToolResult[object] | None:
@@ -144,7 +134,7 @@ async def pending_within(record: Record, result: ToolResult[object]) -> PendingA
 
     Raises:
         ToolFailure: No call of its own came to *result*, or what its steps came to can't be written down, or not be
-            signed.
+            signed. Or the rules are others than those under which it began, so that it could never go on.
     """
     pending, journal, plan = result.pending_approval, record.journal, record.plan
     if journal is None or all(each is not result for each in journal.pauses):
@@ -153,12 +143,31 @@ async def pending_within(record: Record, result: ToolResult[object]) -> PendingA
     place = journal.place_of(result)
     if pending is None or place is None or plan is None or not is_of(pending, result):
         return pending
+    rules = _began_under(record, plan)
+    _require_one_state(pending, step_binding(rules))
     try:
-        return await _signed_again(record, pending, _step(record, plan, journal, place))
+        return await _signed_again(record, pending, _step(record, plan, journal, place, rules))
     except Exception as exc:
         reason = description_of(exc)
         message = f"a step waits for a person, and what came before it can't be kept meanwhile: {reason}"
         raise ToolFailure(message, code="OUTPUT_INVALID") from exc
+
+
+def _began_under(record: Record, plan: Plan) -> Revisions:
+    permit = record.permit
+    judged_in = None if permit is None else permit.toolbox
+    return record.core.revisions(plan.tool.definition, judged_in or plan.toolbox)
+
+
+def _require_one_state(pending: PendingApproval, began: StepBinding) -> None:
+    """Ask nobody about what could not go on afterwards: the step is bound to other rules than the whole."""
+    if pending.binding is None:
+        return
+    try:
+        require_same_rules(began, pending.binding.scope, "it began")
+    except ApprovalError as exc:
+        message = f"a step waits for a person, and its caller could not go on afterwards: {exc}"
+        raise ToolFailure(message, category="permission", code=NOT_COUNTING) from exc
 
 
 async def _signed_again(record: Record, pending: PendingApproval, step: ComposedStep) -> PendingApproval:
@@ -174,8 +183,8 @@ async def _signed_again(record: Record, pending: PendingApproval, step: Composed
         return await sign_pending(authority.keys, whole, domain=domain)
 
 
-def _step(record: Record, plan: Plan, journal: Journal, place: str) -> ComposedStep:
-    context = record.request_context if record.permit is None else record.permit.context
+def _step(record: Record, plan: Plan, journal: Journal, place: str, rules: Revisions) -> ComposedStep:
+    permit = record.permit
     return ComposedStep(
         call_id=record.call_id,
         tool_id=plan.id,
@@ -186,7 +195,8 @@ def _step(record: Record, plan: Plan, journal: Journal, place: str) -> ComposedS
         satisfied=_satisfied(record),
         tools=journal.tools(),
         waiting=journal.waiting(place),
-        request_context={} if context is None else msgspec.structs.replace(context, request=None).to_json(),
+        request_context=said_by(record.request_context if permit is None else permit.context),
+        binding=step_binding(rules, journal.definitions(), record.request_context),
     )
 
 

@@ -33,6 +33,7 @@ from armory_trio.definitions import (
     PauseTier,
     Question,
     RequiredAction,
+    StepBinding,
     ToolDefinition,
 )
 from tests.authority.policies import defined
@@ -60,6 +61,14 @@ NEW: Final = SigningKey("2026-09", b"new")
 OLD: Final = SigningKey("2026-08", b"old")
 KEYS: Final = Keyring({DOMAIN: [NEW, OLD], "tenant:beta": [SigningKey("2026-09", b"beta")]})
 TRANSFER: Final = Question("toolbox", "a large sum", RequiredAction("approval", "Pay bob?", {"type": "object"}))
+BOUND: Final = StepBinding(
+    toolbox_revision="toolbox:1",
+    policy_revision="policy:1",
+    approval_revision="approval:1",
+    catalog_revision="catalog:1",
+    definitions={"look": "f" * 64},
+    request_context={"principal": "ada"},
+)
 
 
 def scope(**changes: object) -> ApprovalScope:
@@ -82,6 +91,7 @@ def pending() -> PendingApproval:
         satisfied=(structs.replace(TRANSFER, tier="tool"),),
         tools={"look": "default:look@1.0.0"},
         request_context={"principal": "ada"},
+        binding=BOUND,
     )
     step = ComposedStep(
         call_id="call-0",
@@ -94,6 +104,7 @@ def pending() -> PendingApproval:
         tools={"0": "default:first@1.0.0"},
         waiting=(("2", (beside,)),),
         request_context={"principal": "ada"},
+        binding=BOUND,
     )
     return PendingApproval(
         call_id="call-1",
@@ -505,7 +516,7 @@ async def test_whatever_is_changed_anywhere_in_a_descriptor_is_refused() -> None
 @requirement("approvals.signature")
 async def test_nothing_is_left_out_of_the_descriptor_in_which_everything_is_changed() -> None:
     found = list(structs_in(await signed()))
-    kinds = {PendingApproval, ApprovalBinding, ApprovalScope, Question, RequiredAction, ComposedStep}
+    kinds = {PendingApproval, ApprovalBinding, ApprovalScope, Question, RequiredAction, ComposedStep, StepBinding}
 
     assert {type(each) for each in found} == kinds
     assert [
