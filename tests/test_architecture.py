@@ -178,6 +178,7 @@ ORDER: Final = {
         "_approving",
         "_granting",
         "_spending",
+        "_shown",
         "_authorize",
         "_tool_actions",
         "_tool_context",

@@ -25,8 +25,6 @@ from ..authority.policy import (
     begin,
 )
 from ..definitions import PendingApproval, canonical_text, thaw_json
-from ..definitions._checks import shown
-from ..definitions._policy import PolicyContext
 from ..errors import ApprovalError, JsonError
 from ..toolbox import Toolbox
 from ._approving import (
@@ -46,6 +44,7 @@ from ._granting import set_aside
 from ._permits import NOT_COUNTING, Hook, Permit, Way
 from ._plan import Plan, rules_of
 from ._settlement import pause, refuse, refuse_with, wake
+from ._shown import request_of
 from ._spending import give_back_grant
 
 _log: Final = logging.getLogger("armory_trio.engine")
@@ -85,7 +84,7 @@ def authorize(record: Record, way: Way) -> None:
 def _shown(record: Record, plan: Plan, permit: Permit, toolbox: Toolbox) -> PolicyRequest | None:
     """What is judged. None: that can't be said, and the call was refused."""
     try:
-        return _request(record, plan, permit, toolbox)
+        return request_of(record, plan, permit, toolbox)
     except KeyboardInterrupt:
         raise
     except JsonError as exc:
@@ -106,28 +105,6 @@ def _ask_hooks(record: Record, permit: Permit, rules: Rules, request: PolicyRequ
     else:
         record.waits_for = "policy"
         record.hook = Hook(judgement.finish, _judged, judgement.abandon)
-
-
-def _request(record: Record, plan: Plan, permit: Permit, toolbox: Toolbox) -> PolicyRequest:
-    context = {**_context_of(toolbox.policy_context), **_context_of(plan.tool.options.policy_context)}
-    return PolicyRequest(
-        plan.tool.definition,
-        cast("Mapping[str, object]", plan.tool.contract.dump(record.validated)),
-        call_id=record.call_id,
-        execution_id=record.id,
-        owner_id=record.owner,
-        request_context=permit.context,
-        context=context,
-    )
-
-
-def _context_of(given: PolicyContext | None) -> Mapping[str, object]:
-    found = given() if callable(given) else given
-    if found is None:
-        return {}
-    if not isinstance(cast("object", found), Mapping):
-        raise TypeError(f"policy_context answered {shown(found)}, which is no mapping")
-    return found
 
 
 def _void(record: Record, permit: Permit, why: ApprovalError) -> None:
@@ -316,7 +293,7 @@ def _ask(record: Record, plan: Plan, left: Paused) -> None:
         _wait(record, "approval", Hook(asking, partial(_answered, question)))
     elif permit.step is not None and authority.keys is not None:
         # A descriptor of this question alone would let it begin anew, and its steps run once more.
-        _void(record, permit, ApprovalError("mismatch", f"{record.name!r} is asked about anew: {question.reason}"))
+        _void(record, permit, ApprovalError("mismatch", f"{record.name!r} is asked about anew: {question.ask.reason}"))
     elif authority.keys is not None:
         _wait(record, "approval", Hook(partial(issue, record, plan, left), partial(_issued, question)))
     elif any(pause.tier == "declared" for pause in left.pauses):

@@ -23,7 +23,7 @@ from ._options import DIRECTLY, NO_OPTIONS, Options
 from ._permits import Hook
 from ._plan import Plan
 from ._plans import Plans
-from ._resumption import call_of, prepare
+from ._resumption import call_of, judged_in, prepare
 from ._room import require_room
 
 
@@ -281,6 +281,7 @@ class Door:
         if known is not None:
             parent.add_effect(known.effect)
             await trio.lowlevel.checkpoint()
+            journal.require_counting(step.place, step.tool, self._core.toolbox)  # it may have been exchanged meanwhile
             return known
         resumption = None if step.plan is None else journal.resumption_at(step.place, step.plan.id)
         record = self.make(step.call if resumption is None else call_of(resumption), options, parent)
@@ -290,5 +291,5 @@ class Door:
         self.begin(record)
         await self.released(record)
         result = record.take()
-        journal.end(step.place, step.tool_id, result, step.tool)
+        journal.end(step.place, (step.tool_id, step.tool), result, judged_in(record))
         return result

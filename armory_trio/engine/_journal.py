@@ -57,7 +57,18 @@ class Journal:
         permit: That of the execution, if it goes on: what was kept counts as long as what it is bound to.
     """
 
-    __slots__ = ("_begun", "_definitions", "_ended", "_permit", "_recorded", "_tools", "_waiting", "goes_on", "pauses")
+    __slots__ = (
+        "_begun",
+        "_definitions",
+        "_ended",
+        "_judged_in",
+        "_permit",
+        "_recorded",
+        "_tools",
+        "_waiting",
+        "goes_on",
+        "pauses",
+    )
 
     def __init__(
         self, step: ComposedStep | None = None, resumption: Resumption | None = None, permit: Permit | None = None
@@ -73,6 +84,7 @@ class Journal:
             self._waiting = {place: Resumption(None, within) for place, within in step.waiting}
             self._waiting[step.place] = resumption
         self._begun: set[str] = set()
+        self._judged_in: list[Toolbox] = []
         self._ended: dict[str, tuple[ToolResult[object], Tool[..., object] | None]] = {}
         self.pauses: list[ToolResult[object]] = []
         """The results of its calls, with a place or without, that need somebody's action."""
@@ -91,6 +103,7 @@ class Journal:
         """Another attempt begins: what the one before did changed nothing, and its steps run again."""
         self._begun.clear()
         self._ended.clear()
+        self._judged_in.clear()
         self.pauses.clear()
 
     def known(
@@ -107,10 +120,15 @@ class Journal:
         if document is None:
             return None
         _require_same(place, self._tools.get(place), tool_id, "when it ran")
-        self._require_counting(place, tool, toolbox)
+        self.require_counting(place, tool, toolbox)
         return result_from_json(document, None if tool is None else tool.output_contract)
 
-    def _require_counting(self, place: str, tool: Tool[..., object] | None, toolbox: Toolbox) -> None:
+    def require_counting(self, place: str, tool: Tool[..., object] | None, toolbox: Toolbox) -> None:
+        """Let the step at *place* answer what *tool* came to there, as long as nothing has changed since.
+
+        Raises:
+            ApprovalError: The tool has changed, or *toolbox*, which is in use, has other rules.
+        """
         stale = None if self._permit is None else self._permit.outdated(toolbox)
         if stale is None and self._definitions.get(place) != _digest(tool):
             stale = ApprovalError("mismatch", f"the tool definition of the step at {place!r} changed since it ran")
@@ -131,8 +149,21 @@ class Journal:
         _require_same(place, resumption.tool_id, tool_id, "when it had to wait")
         return resumption
 
-    def end(self, place: str, tool_id: str, result: ToolResult[object], tool: Tool[..., object] | None) -> None:
-        """The step at *place* has ended with *result*."""
+    def end(
+        self,
+        place: str,
+        step: tuple[str, Tool[..., object] | None],
+        result: ToolResult[object],
+        toolbox: Toolbox | None,
+    ) -> None:
+        """The *step* at *place*, by its id and its tool, has ended with *result*; *toolbox* judged it, if any did."""
+        tool_id, tool = step
+        if (
+            toolbox is not None
+            and result.outcome != "action_required"
+            and all(each is not toolbox for each in self._judged_in)
+        ):
+            self._judged_in.append(toolbox)
         self._tools[place] = tool_id
         self._definitions[place] = _digest(tool)
         self._ended[place] = (result, tool)
@@ -158,6 +189,10 @@ class Journal:
     def tools(self) -> dict[str, str]:
         """Which tools stood at the places, in this run or one before."""
         return dict(self._tools)
+
+    def judged_in(self) -> tuple[Toolbox, ...]:
+        """By whose rules the steps were let through that ran in this run."""
+        return tuple(self._judged_in)
 
     def definitions(self) -> dict[str, str]:
         """The digests of the definitions of these tools, as they were then."""

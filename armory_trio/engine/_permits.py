@@ -123,14 +123,12 @@ class Permit:
         """What it is bound to as it goes on: by that approval, or as a composed tool on the way to it."""
         self.held = self.taken = False
         """Whether the approval is reserved, and whether it is used up."""
-        self.looked = False
-        """Whether a grant was looked for."""
+        self.looked = self.used = False
+        """Whether a grant was looked for, and whether its use is spent."""
         self.reservation: Reservation | None = None
         """A use of a grant that is set aside."""
         self.granted: Pause | None = None
         """The question that this grant answers. No person did, so a descriptor does not say that it is answered."""
-        self.used = False
-        """Whether that use is spent."""
         self.failure: ApprovalError | None = None
         """Why the approval does not count, if that ended the call."""
 

@@ -35,6 +35,7 @@ from ._plan import Plan
 if TYPE_CHECKING:
     from ..authority import Revisions
     from ..definitions import StepBinding
+    from ..toolbox import Toolbox
 
 
 def call_of(resumption: Resumption) -> ToolCall:
@@ -143,28 +144,37 @@ async def pending_within(record: Record, result: ToolResult[object]) -> PendingA
     place = journal.place_of(result)
     if pending is None or place is None or plan is None or not is_of(pending, result):
         return pending
-    rules = _began_under(record, plan)
-    _require_one_state(pending, step_binding(rules))
+    began = record.core.revisions(plan.tool.definition, judged_in(record))
+    _require_one_state(record, plan, pending, step_binding(began))
     try:
-        return await _signed_again(record, pending, _step(record, plan, journal, place, rules))
+        return await _signed_again(record, pending, _step(record, plan, journal, place, began))
     except Exception as exc:
         reason = description_of(exc)
         message = f"a step waits for a person, and what came before it can't be kept meanwhile: {reason}"
         raise ToolFailure(message, code="OUTPUT_INVALID") from exc
 
 
-def _began_under(record: Record, plan: Plan) -> Revisions:
-    permit = record.permit
-    judged_in = None if permit is None else permit.toolbox
-    return record.core.revisions(plan.tool.definition, judged_in or plan.toolbox)
+def judged_in(record: Record) -> Toolbox | None:
+    """By whose rules *record* was let through, or refused; None if it is a call of no tool."""
+    permit, plan = record.permit, record.plan
+    if permit is not None and permit.toolbox is not None:
+        return permit.toolbox
+    return None if plan is None else plan.toolbox
 
 
-def _require_one_state(pending: PendingApproval, began: StepBinding) -> None:
-    """Ask nobody about what could not go on afterwards: the step is bound to other rules than the whole."""
-    if pending.binding is None:
+def _require_one_state(record: Record, plan: Plan, pending: PendingApproval, began: StepBinding) -> None:
+    """Ask nobody about what could not go on afterwards: a step is bound to other rules than the whole.
+
+    Raises:
+        ToolFailure: It is so.
+    """
+    if pending.binding is None or record.journal is None:
         return
     try:
         require_same_rules(began, pending.binding.scope, "it began")
+        for toolbox in record.journal.judged_in():
+            of_step = record.core.revisions(plan.tool.definition, toolbox)
+            require_same_rules(began, step_binding(of_step), "it began")
     except ApprovalError as exc:
         message = f"a step waits for a person, and its caller could not go on afterwards: {exc}"
         raise ToolFailure(message, category="permission", code=NOT_COUNTING) from exc

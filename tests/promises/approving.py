@@ -25,6 +25,15 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 12, armorer-core 6H.78",
         "An approval is void once the toolbox, the policy, the rules of approval, the catalogue or the tool changed.",
     ),
+    "approving.rules": Requirement(
+        "design 12",
+        "Whatever tool goes on because a person agreed to a step within it begins, and passes over what its steps did, "
+        "only under the rules, definitions, arguments and authority under which it began before; whenever they change.",
+    ),
+    "approving.rules.unsaid": Requirement(
+        "design 12",
+        "A descriptor of an older version that does not say under which rules a composed tool began is refused as such.",
+    ),
     "approving.keys": Requirement(
         "design 12, armorer-core 6E.39",
         "Another key lets nothing run; an old key does as long as the host keeps it behind the new one.",

@@ -67,7 +67,8 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     ),
     "policing.exchanged.answers": Requirement(
         "design 12",
-        "What was agreed to under revisions of policy or approvals that are no longer in force counts for nothing.",
+        "What was agreed to under revisions of toolbox, policy or approvals that are no longer in force counts for "
+        "nothing.",
     ),
     "policing.doors": Requirement(
         "design 3, design 12", "No way in leads past the rules, but a host's direct call of its own function."

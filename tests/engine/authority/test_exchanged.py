@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Final, Unpack
 
+import attrs
 import msgspec
 import pytest
 import trio
@@ -365,14 +366,16 @@ async def test_a_yes_counts_for_the_same_question_as_long_as_the_revision_is_the
 
 
 @requirement("policing.exchanged.answers")
-async def test_a_yes_under_other_rules_about_approvals_counts_for_nothing(
+@pytest.mark.parametrize("revision", ["approval_revision", "policy_revision", "revision"])
+async def test_a_yes_under_other_revisions_counts_for_nothing(
+    revision: str,
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     world, answers = World(), iter((True, True, False))
     ask = quick(Ask("?"))
     async with world.open(world.box(ask), approval_handler=lambda _: next(answers)) as supervisor:
         waiting = await world.start(supervisor, 1)
-        world.live.swap(world.box(ask, approval_revision="a2"))
+        world.live.swap(attrs.evolve(world.box(ask), **{revision: "another"}))
         result = await waiting.result()
 
     assert (end_of(result), world.ran) == ("HUMAN_DENIED", [0])
