@@ -345,6 +345,13 @@ async def test_a_policy_that_comes_back_judges_what_only_the_one_in_between_has_
 # -- what was agreed to before
 
 
+REVISED: Final[dict[str, Callable[[Toolbox], Toolbox]]] = {
+    "revision": lambda toolbox: attrs.evolve(toolbox, revision="another"),
+    "policy_revision": lambda toolbox: attrs.evolve(toolbox, policy_revision="another"),
+    "approval_revision": lambda toolbox: attrs.evolve(toolbox, approval_revision="another"),
+}
+
+
 @requirement("policing.exchanged.answers")
 @pytest.mark.parametrize(("revision", "asked"), [("p1", 1), ("p2", 2)], ids=["the same revision", "another revision"])
 async def test_a_yes_counts_for_the_same_question_as_long_as_the_revision_is_the_same(
@@ -366,7 +373,7 @@ async def test_a_yes_counts_for_the_same_question_as_long_as_the_revision_is_the
 
 
 @requirement("policing.exchanged.answers")
-@pytest.mark.parametrize("revision", ["approval_revision", "policy_revision", "revision"])
+@pytest.mark.parametrize("revision", REVISED)
 async def test_a_yes_under_other_revisions_counts_for_nothing(
     revision: str,
     autojump_clock: trio.testing.MockClock,
@@ -375,7 +382,7 @@ async def test_a_yes_under_other_revisions_counts_for_nothing(
     ask = quick(Ask("?"))
     async with world.open(world.box(ask), approval_handler=lambda _: next(answers)) as supervisor:
         waiting = await world.start(supervisor, 1)
-        world.live.swap(attrs.evolve(world.box(ask), **{revision: "another"}))
+        world.live.swap(REVISED[revision](world.box(ask)))
         result = await waiting.result()
 
     assert (end_of(result), world.ran) == ("HUMAN_DENIED", [0])
