@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, cast
+from typing import Final, Literal, cast
 
 import msgspec
 
@@ -160,6 +160,7 @@ class ComposedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         waiting: Composed steps that wait as well, with their places: each as ``within`` of a descriptor, outermost first.
         request_context: On whose behalf it is, as `RequestContext.to_json` writes it, but for the name of the request.
         binding: The rules under which it began. None in what an older version wrote: that can be read, and not go on.
+        idempotency_key: The key that its caller gave it; None if none was given.
     """
 
     call_id: str
@@ -173,6 +174,7 @@ class ComposedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     waiting: tuple[tuple[str, tuple[ComposedStep, ...]], ...] = ()
     request_context: Mapping[str, object] = {}
     binding: StepBinding | None = None
+    idempotency_key: str | None = None
 
 
 class PendingApproval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -194,6 +196,7 @@ class PendingApproval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         within: The composed tools that wait for this call, outermost first.
         binding: What it counts for; None when nothing could be signed, and so nothing can be resumed.
         signature: The signature of everything else, in its domain; None likewise.
+        idempotency_key: The key that its caller gave the call; None if none was given. It goes on under it.
         version: The version of this form.
     """
 
@@ -210,6 +213,7 @@ class PendingApproval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     within: tuple[ComposedStep, ...] = ()
     binding: ApprovalBinding | None = None
     signature: str | None = None
+    idempotency_key: str | None = None
     version: int = 1
 
     @property
@@ -243,10 +247,18 @@ class PendingApproval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise JsonError("unsupported-type", (), str(error), root="approval") from error
 
 
+_LATER: Final[Mapping[type[msgspec.Struct], tuple[str, ...]]] = {
+    ComposedStep: ("binding", "idempotency_key"),
+    PendingApproval: ("idempotency_key",),
+}
+"""Members that came later, and are left out where they say nothing."""
+
+
 def _plain(value: msgspec.Struct) -> dict[str, object]:
-    # What an older version has signed of a composed tool has no such member; it is signed as it is.
-    without = ("binding",) if isinstance(value, ComposedStep) and value.binding is None else ()
-    return {name: _json(getattr(value, name)) for name in value.__struct_fields__ if name not in without}
+    # What an older version has signed has no such member; it is signed as it is.
+    later = _LATER.get(type(value), ())
+    members = ((name, cast("object", getattr(value, name))) for name in value.__struct_fields__)
+    return {name: _json(member) for name, member in members if member is not None or name not in later}
 
 
 def _json(value: object) -> object:

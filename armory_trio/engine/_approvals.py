@@ -144,7 +144,8 @@ class Approvals:
         if self._door.caller() is not caller:
             raise ExecutionOver("the tool that resumed it is over; nothing new may start in it")
         resumption = Resumption(given, given.within, written)
-        options_now = msgspec.structs.replace(frozen, request_context=narrow)
+        key = frozen.idempotency_key or resumption.idempotency_key
+        options_now = msgspec.structs.replace(frozen, request_context=narrow, idempotency_key=key)
         record = self._door.make(call_of(resumption), options_now, caller)
         prepare(record, resumption, tool)
         record.plan = self._door.plans.of(tool)

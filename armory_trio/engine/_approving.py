@@ -146,6 +146,7 @@ def described(record: Record, plan: Plan, paused: Paused) -> PendingApproval:
         targets=targets,
         metadata=plan.tool.definition.metadata,
         satisfied=tuple(question_of(pause) for pause in (*permit.satisfied, *permit.answered)),
+        idempotency_key=record.options.idempotency_key,
     )
 
 

@@ -43,6 +43,13 @@ class Resumption(msgspec.Struct, frozen=True):
         return None if self.pending is None else self.pending.tool_id
 
     @property
+    def idempotency_key(self) -> str | None:
+        """The key that the caller of the outermost tool gave it, or None."""
+        if self.within:
+            return self.within[0].idempotency_key
+        return None if self.pending is None else self.pending.idempotency_key
+
+    @property
     def inner(self) -> Resumption:
         """The same, seen from within the outermost tool."""
         return msgspec.structs.replace(self, within=self.within[1:])

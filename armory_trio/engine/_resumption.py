@@ -207,6 +207,7 @@ def _step(record: Record, plan: Plan, journal: Journal, place: str, rules: Revis
         waiting=journal.waiting(place),
         request_context=said_by(record.request_context if permit is None else permit.context),
         binding=step_binding(rules, journal.definitions(), record.request_context),
+        idempotency_key=record.options.idempotency_key,
     )
 
 

@@ -92,6 +92,7 @@ def pending() -> PendingApproval:
         tools={"look": "default:look@1.0.0"},
         request_context={"principal": "ada"},
         binding=BOUND,
+        idempotency_key="order-7",
     )
     step = ComposedStep(
         call_id="call-0",
@@ -105,6 +106,7 @@ def pending() -> PendingApproval:
         waiting=(("2", (beside,)),),
         request_context={"principal": "ada"},
         binding=BOUND,
+        idempotency_key="order-7",
     )
     return PendingApproval(
         call_id="call-1",
@@ -118,6 +120,7 @@ def pending() -> PendingApproval:
         satisfied=(structs.replace(TRANSFER, tier="capability"),),
         within=(step,),
         binding=binding(),
+        idempotency_key="order-8",
     )
 
 

@@ -19,7 +19,6 @@ from armory_trio.ledger import (
     Fresh,
     LegacyReceipt,
     MemoryLedger,
-    Receipt,
     ReceiptError,
     Refused,
     Release,
@@ -62,13 +61,15 @@ ALL: Final[tuple[Choice, ...]] = ("release", "retry", "completed", "abandoned")
 DECISIONS: Final = ("retry", "completed", "abandoned")
 
 
-def receipt_about(attempt: Attempt, decision: Decision = "retry", result: str | None = None) -> Receipt:
+def receipt_about(
+    attempt: Attempt, decision: Decision = "retry", result: str | None = None
+) -> ResolutionReceipt | LegacyReceipt:
     return receipt_for(
         attempt, decision, evidence="ticket 7", authorized_by="ann", authorized_at=NOW + 60, result=result, nonce="n1"
     )
 
 
-async def signed(receipt: Receipt) -> Receipt:
+async def signed(receipt: ResolutionReceipt | LegacyReceipt) -> ResolutionReceipt | LegacyReceipt:
     if isinstance(receipt, LegacyReceipt):
         return await sign_receipt(KEYS, receipt, domain=DOMAIN)
     return await sign_receipt(KEYS, receipt, domain=DOMAIN)

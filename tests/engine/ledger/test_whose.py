@@ -42,6 +42,7 @@ from tests.engine.ledger.stores import (
     Troubled,
     code_of,
     receipt_for,
+    said_of,
     the_attempt,
     told_of,
 )
@@ -182,6 +183,23 @@ async def test_a_composed_tool_with_a_key_goes_on_when_a_person_agreed(whose: st
 
     assert (result.outcome, result.value, bank.paid) == ("success", "ordered", [100, 7])
     assert states == {"completed"}
+
+
+@requirement("keeping.pauses")
+async def test_a_call_that_waited_goes_on_under_the_key_that_its_caller_gave() -> None:
+    bank, store = Bank(), Troubled()
+
+    def asks(_: PolicyRequest) -> Ask:
+        return Ask("May I?")
+
+    async with open_supervisor(
+        Toolbox(bank.tools(), policy=asks), ledger=store, keys=KEYS, default_request_context=HER
+    ) as supervisor:
+        pending = (await supervisor.execute(ToolCall("pay"), idempotency_key="k")).pending_approval
+        assert pending is not None and pending.idempotency_key == "k"
+        result = await supervisor.resume_approval(pending.to_json())
+
+    assert (told_of(result), said_of(result).key, bank.paid) == ("fresh", "k", [100])
 
 
 def ordering(declared: str) -> Tool[..., object]:
