@@ -106,6 +106,7 @@ from .engine import ExecutionStarted as ExecutionStarted
 from .engine import GrantTerms as GrantTerms
 from .engine import GrantUsed as GrantUsed
 from .engine import Happening as Happening
+from .engine import Journaled as Journaled
 from .engine import Lagged as Lagged
 from .engine import Limits as Limits
 from .engine import LogWritten as LogWritten
@@ -117,6 +118,8 @@ from .engine import PrivilegedSnapshot as PrivilegedSnapshot
 from .engine import Progress as Progress
 from .engine import ProgressReported as ProgressReported
 from .engine import Projection as Projection
+from .engine import Replay as Replay
+from .engine import Replayed as Replayed
 from .engine import Report as Report
 from .engine import Retention as Retention
 from .engine import Snapshot as Snapshot
@@ -128,8 +131,10 @@ from .engine import Supervisor as Supervisor
 from .engine import ToolboxChanged as ToolboxChanged
 from .engine import Updates as Updates
 from .engine import current_supervisor as current_supervisor
+from .engine import history_of as history_of
 from .engine import open_supervisor as open_supervisor
 from .engine import project_snapshot as project_snapshot
+from .engine import replay as replay
 from .engine import serve_until_signal as serve_until_signal
 from .errors import AdmissionClosed as AdmissionClosed
 from .errors import ApprovalError as ApprovalError

@@ -47,6 +47,11 @@ from ._options import Limits as Limits
 from ._options import Retention as Retention
 from ._projection import Projection as Projection
 from ._projection import project_snapshot as project_snapshot
+from ._recording import Journaled as Journaled
+from ._replay import Replay as Replay
+from ._replay import Replayed as Replayed
+from ._replay import history_of as history_of
+from ._replay import replay as replay
 from ._shutdown import Report as Report
 from ._shutdown import serve_until_signal as serve_until_signal
 from ._subscriptions import Updates as Updates

@@ -16,6 +16,7 @@ from ._concurrency import Latch, current_clock
 from ._feed import EventFeed
 from ._ledger import Ledger
 from ._options import Settings
+from ._recording import Recorder
 from ._roles import Hooks, Repeats
 from ._subscriptions import Publications, Published
 from ._timers import Kind, Timers
@@ -45,6 +46,7 @@ class CoreOf(Generic[R]):
         self.planner = Planner()
         self.log = Publications()
         self.feed = EventFeed()
+        self.journal: Recorder | None = None
         authority = settings.authority
         self.ledger = Ledger(authority.ledger, prefix=prefix, lease=authority.lease, cap=authority.lease_cap)
         self.live: dict[str, R] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Final, Literal, TypeVar, Unpack
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, Unpack
 
 import trio
 
@@ -22,8 +22,12 @@ from ._core import CoreOf
 from ._exchange import followed
 from ._execution import Core
 from ._options import Budget, Limits, Retention, Settings, check_seconds
+from ._recording import Recorder, require_journal
 from ._room import set_limits
 from ._supervisor import Supervisor
+
+if TYPE_CHECKING:  # loaded by who has a journal
+    from ..journal import JournalStore
 
 _DEFAULT_LIMITS: Final = Limits()
 _DEFAULT_RETENTION: Final = Retention()
@@ -65,6 +69,7 @@ async def open_supervisor(
     error_detail: ErrorDetail = "message",
     cleanup_timeout: float = 30.0,
     drain_for: float = 30.0,
+    journal: JournalStore | None = None,
     **authority: Unpack[AuthorityOptions],
 ) -> AsyncGenerator[Supervisor]:
     """Run tool calls for as long as the block lasts.
@@ -88,6 +93,8 @@ async def open_supervisor(
             text) or ``declared`` (a generic line and the execution id).
         cleanup_timeout: Seconds that a body may take to end once it was cancelled, before it is given up.
         drain_for: Seconds that a drain may take.
+        journal: Where every snapshot that a subscriber would see is written down, so that `replay` can show it when the
+            process is gone.
         authority: Who may allow what; see `AuthorityOptions`.
 
     Raises:
@@ -113,14 +120,21 @@ async def open_supervisor(
         loops,
         freeze_authority(authority),
     )
-    held = toolbox if isinstance(toolbox, Toolbox) else toolbox.toolbox
-    core: Core = CoreOf(held, settings, prefix=f"exe-{IDS.of_supervisor()}")
-    core.due, core.encode, core.hooks.judge = on_due, encode_content, judge
-    set_limits(core)
+    core = _core_of(toolbox if isinstance(toolbox, Toolbox) else toolbox.toolbox, settings, journal)
     supervisor = Supervisor(core)
     with followed(toolbox, core, supervisor.exchange):
         async with _tasks(supervisor, core):
             yield supervisor
+
+
+def _core_of(toolbox: Toolbox, settings: Settings, journal: JournalStore | None) -> Core:
+    core: Core = CoreOf(toolbox, settings, prefix=f"exe-{IDS.of_supervisor()}")
+    core.due, core.encode, core.hooks.judge = on_due, encode_content, judge
+    set_limits(core)
+    if journal is not None:
+        require_journal(journal)
+        core.journal = Recorder(core.log, journal, core.ledger.host)
+    return core
 
 
 @asynccontextmanager
@@ -134,6 +148,8 @@ async def _tasks(supervisor: Supervisor, core: Core) -> AsyncGenerator[None]:
         with trio.CancelScope(shield=True):  # a shielded task that is started by a cancelled one would never be ours
             core.nursery = await outer.start(_own_bodies, ending, name="armory_trio: executions")
         outer.start_soon(_watch_for_cancellation, supervisor, watch, name="armory_trio: watch")
+        if core.journal is not None:
+            outer.start_soon(core.journal.run, name="armory_trio: journal")
         try:
             yield
             await supervisor.shutdown("drain")

@@ -56,6 +56,7 @@ class Report(msgspec.Struct, frozen=True):
         unfinished: Those whose body has not ended.
         bugs: Failures of the engine itself; please report them.
         uncertain: How many ended with an unknown effect or a failed cleanup, kept or not.
+        unwritten: How many publications could not be written into the journal.
     """
 
     mode: Mode
@@ -67,6 +68,7 @@ class Report(msgspec.Struct, frozen=True):
     unfinished: tuple[Snapshot, ...]
     bugs: tuple[str, ...]
     uncertain: int
+    unwritten: int = 0
 
     @property
     def exit_code(self) -> int:
@@ -90,6 +92,8 @@ class Report(msgspec.Struct, frozen=True):
         shown = {member.execution_id for member in (*self.unknown_effects, *self.cleanup_failures)}
         if self.uncertain > len(shown):
             told.append(f"and {self.uncertain - len(shown)} uncertain ones that are no longer kept")
+        if self.unwritten:
+            told.append(f"not in the journal: {counted(self.unwritten, 'publication')}")
         return told + [f"engine bug: {bug}" for bug in self.bugs]
 
 
@@ -110,6 +114,7 @@ def make_report(core: Core, mode: Mode) -> Report:
         unfinished=tuple(left),
         bugs=tuple(core.bugs),
         uncertain=core.uncertain,
+        unwritten=0 if core.journal is None else core.journal.told.unwritten,
     )
 
 
@@ -163,7 +168,10 @@ def _is_dying(core: Core, record: Record) -> bool:
 
 
 async def wait_for_bodies(core: Core) -> None:
-    """Return when no body is left but in threads that nobody can stop; name every ten seconds what is waited for."""
+    """Return when no body is left but in threads that nobody can stop; name every ten seconds what is waited for.
+
+    And when a journal has what happened, or could not be written for `RECORD_TIMEOUT`.
+    """
     named_at = core.now() + _NAMED_EVERY
     while any(not record.given_up for record in core.live.values()):
         with trio.CancelScope(deadline=named_at) as scope:
@@ -174,6 +182,8 @@ async def wait_for_bodies(core: Core) -> None:
             names = ", ".join(f"{record.id} ({record.name}: {record.state})" for record in held[:_NAMED_AT_MOST])
             more = f" and {len(held) - _NAMED_AT_MOST} more" if len(held) > _NAMED_AT_MOST else ""
             _log.warning("the supervisor cannot be left before these end: %s%s", names, more)
+    if core.journal is not None:
+        await core.journal.finish()
 
 
 class Inspectable(Protocol):

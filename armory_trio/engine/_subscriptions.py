@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from operator import itemgetter
 from typing import Final, Protocol
 
@@ -112,6 +112,7 @@ class Publications:
         "_stale",
         "active",
         "closed",
+        "keeper",
         "place",
         "waiting",
     )
@@ -120,6 +121,8 @@ class Publications:
         self.active = self.closed = False
         self.place = 0
         self.waiting: list[Updates] = []
+        self.keeper: Callable[[Published], None] | None = None
+        """Looks at each record before it is forgotten."""
         self._base = 0
         self._handed_out = 0
         """The last place that a reader was given, or that was there when it came."""
@@ -149,6 +152,8 @@ class Publications:
     def forget(self, record: Published) -> None:
         """Drop *record*, which is no longer kept. Only called while `active`."""
         if record.published > self._base:
+            if self.keeper is not None:
+                self.keeper(record)
             self._forgotten.append(Forgotten(record.published, record.id, record.name, record.owner))
             self._furthest = max(self._furthest, record.published)
             self._stale += 1
@@ -320,6 +325,12 @@ class Updates:
                 yield record.snapshot() if shot is None or shot.revision != revision else shot
             self._place = ahead[-1][0]
             stride += len(ahead) - stale
+
+    def unread(self, record: Published) -> int:
+        """How many revisions of *record*, which it has selected, this watcher has not come to."""
+        if record.published <= max(self._place, self._joined_at):
+            return 0
+        return record.revision - self._seen.get(record.id, 0)
 
     def wake(self) -> None:
         """There is something to read."""

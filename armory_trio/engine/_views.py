@@ -5,6 +5,7 @@ from __future__ import annotations
 from ._execution import Core, Record
 from ._handle import PrivilegedSnapshot, privileged
 from ._lifecycle import Snapshot
+from ._recording import Journaled
 from ._subscriptions import Selection, Updates
 
 
@@ -64,6 +65,12 @@ class Executions:
             privileged(record, record.call, record.result, record.late)
             for record in sorted(chosen, key=lambda record: record.number)
         ]
+
+    @property
+    def journal(self) -> Journaled | None:
+        """What became of the publications so far, if there is a journal."""
+        recorder = self._core.journal
+        return None if recorder is None else recorder.told
 
     def subscribe(
         self, *, owner_id: str | None = None, execution_id: str | None = None, tool_name: str | None = None

@@ -68,7 +68,25 @@ ATTEMPTS: Final = sa.Table(
 )
 """``prefix`` is the beginning of ``key_text``, short enough for every index."""
 
-TABLES: Final = (APPROVALS, GRANTS, USES, ATTEMPTS)
+HEADS: Final = sa.Table(
+    "armory_heads",
+    METADATA,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("last", sa.BigInteger, nullable=False),
+)
+"""The last number that was given in each sequence."""
+
+JOURNAL: Final = sa.Table(
+    "armory_journal",
+    METADATA,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("sequence", sa.BigInteger, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("execution", sa.Text, nullable=False),
+    sa.Column("document", sa.Text, nullable=False),
+)
+
+TABLES: Final = (APPROVALS, GRANTS, USES, ATTEMPTS, HEADS, JOURNAL)
 """In the order in which rows are locked, the same for everybody."""
 
 EXPIRING: Final = (APPROVALS, GRANTS, USES)
@@ -106,6 +124,16 @@ CREATE TABLE armory_attempts (
         "CREATE INDEX armory_attempts_order ON armory_attempts (prefix)",
         "CREATE INDEX armory_attempts_state ON armory_attempts (state, prefix)",
         "CREATE INDEX armory_attempts_ended ON armory_attempts (ended_at)",
+    ),
+    (
+        "CREATE TABLE armory_heads (key TEXT COLLATE {binary} PRIMARY KEY, last BIGINT NOT NULL)",
+        """\
+CREATE TABLE armory_journal (
+    key TEXT COLLATE {binary} PRIMARY KEY, sequence BIGINT NOT NULL, at DOUBLE PRECISION NOT NULL,
+    execution TEXT COLLATE {binary} NOT NULL, document TEXT NOT NULL)""",
+        "CREATE UNIQUE INDEX armory_journal_sequence ON armory_journal (sequence)",
+        "CREATE INDEX armory_journal_execution ON armory_journal (execution, sequence)",
+        "CREATE INDEX armory_journal_at ON armory_journal (at)",
     ),
 )
 """What leads from each version to the next, from a store without tables on. What is written here is never changed:

@@ -3,5 +3,6 @@
 from ..authority.approvals import MemoryApprovals
 from ..authority.grants import MemoryGrants
 from ..ledger import MemoryLedger
+from ._memory_journal import MemoryJournal
 
-__all__ = ("MemoryApprovals", "MemoryGrants", "MemoryLedger")
+__all__ = ("MemoryApprovals", "MemoryGrants", "MemoryJournal", "MemoryLedger")

@@ -1,4 +1,4 @@
-"""Durable stores: approvals, grants and attempts in a SQLite file, or in PostgreSQL for hosts that share them."""
+"""Durable stores: approvals, grants, attempts, a journal: in a SQLite file, or in PostgreSQL for hosts that share them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from ._approvals import SqlApprovals
 from ._clock import SqlClock
 from ._database import Database, Synchronous, place_of
 from ._grants import SqlGrants
+from ._journal import SqlJournal
 from ._ledger import SqlLedger
 from ._rows import Operation, View
 from ._writer import MOST, Lane, Lanes
 
-__all__ = ("SqlApprovals", "SqlGrants", "SqlLedger", "SqlStore", "open_store")
+__all__ = ("SqlApprovals", "SqlGrants", "SqlJournal", "SqlLedger", "SqlStore", "open_store")
 
 
 @attrs.frozen(eq=False)
@@ -33,15 +34,17 @@ class SqlStore:
         approvals: What ``open_supervisor(approvals=)`` takes.
         grants: What ``open_supervisor(grants=)`` takes.
         ledger: What ``open_supervisor(ledger=)`` takes.
+        journal: What ``open_supervisor(journal=)`` takes.
     """
 
     where: str
     approvals: SqlApprovals
     grants: SqlGrants
     ledger: SqlLedger
+    journal: SqlJournal
 
     def now(self) -> float:
-        """The time of the store, in seconds since 1970: one clock for all three."""
+        """The time of the store, in seconds since 1970: one clock for all of it."""
         return self.ledger.now()
 
 
@@ -89,7 +92,7 @@ async def open_store(
         lanes = Lanes(writer, reader, clock_of_all)
         try:
             await lanes.run(Operation(_nothing, writes=False))
-            yield SqlStore(place.name, SqlApprovals(lanes), SqlGrants(lanes), SqlLedger(lanes))
+            yield SqlStore(place.name, SqlApprovals(lanes), SqlGrants(lanes), SqlLedger(lanes), SqlJournal(lanes))
             with suppress(StoreUnavailable):
                 # The time that was told, so that the next one who opens it does not tell an earlier one.
                 await lanes.run(Operation(_nothing, instants=(lanes.now(),)))

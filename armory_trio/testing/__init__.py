@@ -16,6 +16,9 @@ from ._history import CallHistory as CallHistory
 from ._history import RecordedCall as RecordedCall
 from ._ids import fixed_ids as fixed_ids
 from ._inline import inline as inline
+from ._journal_conformance import JournalStoreCase as JournalStoreCase
+from ._journal_conformance import OpenJournalStore as OpenJournalStore
+from ._journal_conformance import journal_store_cases as journal_store_cases
 from ._ledger_conformance import LedgerStoreCase as LedgerStoreCase
 from ._ledger_conformance import OpenLedgerStore as OpenLedgerStore
 from ._ledger_conformance import ledger_store_cases as ledger_store_cases

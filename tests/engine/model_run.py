@@ -18,6 +18,7 @@ from armory_trio import (
     Supervisor,
     open_supervisor,
 )
+from armory_trio.journal import JournalStore
 from armory_trio.testing import run_seeded
 from tests.engine import model_programs as do
 from tests.engine.model_checks import Witness, check_quiescent, every_step_checked, tasks_alive
@@ -106,24 +107,24 @@ async def _look(world: World, witness: Witness, outer: trio.Nursery) -> None:
     outer.cancel_scope.cancel()
 
 
-async def run(program: do.Program) -> World:
-    """Run *program*, and collect what was wrong."""
+async def run(program: do.Program, journal: JournalStore | None = None) -> World:
+    """Run *program*, and collect what was wrong. Its supervisor writes into *journal*."""
     world = World(program.bounds)
     BODIES.play_in(world)
     alive = tasks_alive()
     with _told(world), every_step_checked(world):
-        await _run(program, world)
+        await _run(program, world, journal)
     if tasks_alive() != alive:
         world.fault(f"{tasks_alive() - alive} tasks are left")
     return world
 
 
-async def _run(program: do.Program, world: World) -> None:
+async def _run(program: do.Program, world: World, journal: JournalStore | None) -> None:
     clients, witness, watchers = Clients(world), Witness(world), Watchers(world)
     leaving = trio.CancelScope()
     async with trio.open_nursery() as outer:
         with suppress(Boom), leaving:
-            async with _opened(program, world) as supervisor:
+            async with _opened(program, world, journal) as supervisor:
                 world.supervisor = supervisor
                 supervisor._core.feed.add(witness)  # pyright: ignore[reportPrivateUsage]
                 await outer.start(watchers.follow_events)
@@ -140,7 +141,7 @@ async def _run(program: do.Program, world: World) -> None:
     watchers.check(witness)
 
 
-def _opened(program: do.Program, world: World) -> AbstractAsyncContextManager[Supervisor]:
+def _opened(program: do.Program, world: World, journal: JournalStore | None) -> AbstractAsyncContextManager[Supervisor]:
     bounds = program.bounds
     return open_supervisor(
         TOOLBOX,
@@ -149,6 +150,7 @@ def _opened(program: do.Program, world: World) -> AbstractAsyncContextManager[Su
         retention=Retention(bounds.kept),
         drain_for=program.drain_for,
         cleanup_timeout=2.0,
+        journal=journal,
     )
 
 

@@ -1,4 +1,4 @@
-"""Processes of their own that use a store: ``python -m tests.storage.children race|write PLACE``."""
+"""Processes of their own that use a store: ``python -m tests.storage.children race|write|journal PLACE``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import sys
 import traceback
 from typing import Final
 
+import msgspec
 import trio
 
-from armory_trio import ApprovalError, GrantError
+from armory_trio import ApprovalError, GrantError, Limits, Toolbox, ToolCall, ToolContext, open_supervisor, tool
 from armory_trio.ledger import Complete, Fresh, Start
 from armory_trio.storage.sql import SqlStore, open_store
 from tests.storage.deeds import approval, claim
@@ -26,6 +27,9 @@ BOUND: Final = 120
 def main() -> None:
     """Do what the command line says."""
     kind, where, *rest = sys.argv[1:]
+    if kind == "journal":
+        trio.run(journal, where)
+        return
     if kind == "write":
         trio.run(write, where, rest[0])
         return
@@ -106,6 +110,34 @@ async def complete(store: SqlStore, prefix: str) -> None:
         await store.ledger.apply(Complete(asked.key.text, "a", "completed", json.dumps(key)))
         os.write(1, f"{key}\n".encode())
         number += 1
+
+
+@tool(effect="read-only")
+async def work(seconds: float, ctx: ToolContext) -> float:
+    """Say so, and sleep."""
+    ctx.progress(10, "begun")
+    await trio.sleep(seconds)
+    return seconds
+
+
+async def journal(where: str) -> None:
+    """Run calls that end and calls that don't, and say what the live view shows once the journal has it all."""
+    async with (
+        open_store(where) as store,
+        open_supervisor(Toolbox([work]), journal=store.journal, limits=Limits(concurrent=8)) as supervisor,
+    ):
+        for _ in range(10):
+            supervisor.start(ToolCall("work", {"seconds": 3_600.0}), owner_id="endless")
+        await trio.sleep(0.01)
+        supervisor.abort("to make room", execution_id=supervisor.executions.inspect()[0].execution_id)
+        while True:
+            told = supervisor.executions.journal
+            if told is not None and told.written and not told.waiting:
+                break
+            await trio.sleep(0.01)
+        shots = [msgspec.json.encode(shot).decode() for shot in supervisor.executions.inspect()]
+        os.write(1, f"{json.dumps(shots)}\n".encode())
+        await trio.sleep_forever()
 
 
 if __name__ == "__main__":

@@ -17,7 +17,14 @@ import psycopg
 DSN: Final = "ARMORY_TRIO_TEST_DSN"
 """Names a database for these tests, ``postgresql://...``, in the place of a server of their own."""
 
-TABLES: Final = ("armory_approvals", "armory_grants", "armory_grant_uses", "armory_attempts")
+TABLES: Final = (
+    "armory_approvals",
+    "armory_grants",
+    "armory_grant_uses",
+    "armory_attempts",
+    "armory_heads",
+    "armory_journal",
+)
 
 
 class _Server(Protocol):

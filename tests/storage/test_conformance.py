@@ -11,13 +11,15 @@ from typing import Final
 import pytest
 import trio
 
-from armory_trio.storage.sql import SqlApprovals, SqlGrants, SqlLedger, SqlStore, open_store
+from armory_trio.storage.sql import SqlApprovals, SqlGrants, SqlJournal, SqlLedger, SqlStore, open_store
 from armory_trio.testing import (
     ApprovalStoreCase,
     GrantStoreCase,
+    JournalStoreCase,
     LedgerStoreCase,
     approval_store_cases,
     grant_store_cases,
+    journal_store_cases,
     ledger_store_cases,
 )
 from tests.requirements import requirement
@@ -123,3 +125,14 @@ async def test_attempts_do_all_that_a_store_of_them_has_to(ledger_case: LedgerSt
             yield store.ledger
 
     await ledger_case(opened)
+
+
+@pytest.mark.parametrize("case", journal_store_cases())
+@requirement("storage.conformance", "journal.stores")
+async def test_a_journal_does_all_that_a_store_of_one_has_to(case: JournalStoreCase, open_empty: OpenEmpty) -> None:
+    @asynccontextmanager
+    async def opened(clock: Callable[[], float]) -> AsyncGenerator[SqlJournal]:
+        async with open_empty(clock) as store:
+            yield store.journal
+
+    await case(opened)

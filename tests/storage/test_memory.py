@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 import pytest
 from msgspec.structs import replace
 
+from armory_trio.journal import JournalStore, Publication
 from armory_trio.ledger import (
     Claim,
     Complete,
@@ -23,8 +24,8 @@ from armory_trio.ledger import (
     Start,
     Unknown,
 )
-from armory_trio.storage.memory import MemoryLedger
-from armory_trio.testing import LedgerStoreCase, ledger_store_cases
+from armory_trio.storage.memory import MemoryJournal, MemoryLedger
+from armory_trio.testing import JournalStoreCase, LedgerStoreCase, journal_store_cases, ledger_store_cases
 from tests.requirements import requirement
 
 T = TypeVar("T")
@@ -69,6 +70,29 @@ async def in_memory(clock: Callable[[], float]) -> AsyncGenerator[LedgerStore]:
 @pytest.mark.parametrize("case", ledger_store_cases())
 async def test_the_ledger_in_memory_is_a_ledger_store(case: LedgerStoreCase) -> None:
     await case(in_memory)
+
+
+@asynccontextmanager
+async def journal_in_memory(clock: Callable[[], float]) -> AsyncGenerator[JournalStore]:
+    yield MemoryJournal(clock)
+
+
+@requirement("journal.stores")
+@pytest.mark.parametrize("case", journal_store_cases())
+async def test_the_journal_in_memory_is_a_journal_store(case: JournalStoreCase) -> None:
+    await case(journal_in_memory)
+
+
+@requirement("journal.stores")
+def test_a_journal_in_memory_is_true_and_says_how_much_it_keeps() -> None:
+    journal = MemoryJournal()
+    assert journal
+    assert len(journal) == 0
+
+    at_once(journal.append([Publication(journal.now(), "h", "e-1", 1, "{}")]))
+
+    assert len(journal) == 1
+    assert journal.now() > 1_600_000_000
 
 
 @requirement("ledger.memory")
