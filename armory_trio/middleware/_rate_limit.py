@@ -6,14 +6,17 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from contextlib import AbstractAsyncContextManager
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import trio
 
+from ..buckets import BucketStore, Rate
 from ..definitions import CallNext, MiddlewareCall, ToolContext, ToolFailure
-from ..definitions._checks import count, one_of, seconds
+from ..definitions._checks import count, one_of, seconds, text
 from ..definitions._functions import require_plain
+from ..errors import DefinitionError
 from ._holding import Run, hold_work
+from ._shared_limit import OutOfReach, SharedLimit, TooSoon, WhenUnavailable
 from ._state import PerRun
 
 _SUBJECT: Final = "middleware RateLimit"
@@ -33,6 +36,9 @@ def _of_tenant(_call: MiddlewareCall, ctx: ToolContext) -> Hashable:
     return None if ctx.request_context is None else ctx.request_context.tenant
 
 
+_SHORTEST: Final = 0.0001
+"""Seconds between two calls that a store can still tell apart: times since 1970 are kept no finer than a microsecond."""
+
 _KEYS: Final = {"tool": _of_tool, "owner": _of_owner, "tenant": _of_tenant}
 
 
@@ -46,6 +52,9 @@ class RateLimit:
 
     Each attempt counts, unless this stands outside of `Retry`.
 
+    With a *store* the buckets are in there, and all hosts that share it share them, by its clock. Order of arrival is
+    kept within a host. Who gives up in the very moment in which the store is asked may have taken one call.
+
     Args:
         calls: How many calls.
         per: In how many seconds.
@@ -54,12 +63,18 @@ class RateLimit:
             for which a function of the call and its context answers the same.
         max_wait: Seconds that a call may wait; 0 refuses at once, None waits as long as it takes.
         max_buckets: Bound for the buckets that are kept because they are not full. Who comes in addition shares one.
+            Not for those in a store.
+        store: Where hosts share the buckets, such as ``store.buckets``.
+        name: What the limit is called in the store: limits of one name share their buckets.
+        when_unavailable: What becomes of a call while the store can't be asked. ``refuse``: it is refused as
+            ``unavailable`` ``RATE_LIMIT_UNAVAILABLE`` before it begins. ``allow``: it begins, whatever the others do.
+            ``local``: this host alone lets through as many as the limit says.
 
     Raises:
         DefinitionError: An argument is out of its range.
     """
 
-    __slots__ = ("_buckets", "_key", "_max_wait")
+    __slots__ = ("_buckets", "_key", "_max_wait", "_shared", "_when_unavailable")
 
     def __init__(
         self,
@@ -70,6 +85,9 @@ class RateLimit:
         by: By = "tool",
         max_wait: float | None = 0.0,
         max_buckets: int = 10_000,
+        store: BucketStore | None = None,
+        name: str | None = None,
+        when_unavailable: WhenUnavailable = "refuse",
     ) -> None:
         count(_SUBJECT, "calls", calls)
         count(_SUBJECT, "burst", calls if burst is None else burst)
@@ -85,25 +103,78 @@ class RateLimit:
         )
         allowed = calls if burst is None else burst
         self._buckets: PerRun[_Buckets] = PerRun(lambda: _Buckets(interval, allowed, max_buckets))
+        one_of(_SUBJECT, "when_unavailable", when_unavailable, get_args(WhenUnavailable))
+        self._when_unavailable = when_unavailable
+        self._shared = _shared(store, name, Rate(interval, allowed))
 
     async def __call__(self, call: MiddlewareCall, ctx: ToolContext, call_next: CallNext) -> object:
         async def hold(run: Run) -> object:
-            bucket = self._buckets.get().of(self._key(call, ctx))
-            wait = bucket.wait()
-            if wait > self._max_wait:
-                raise ToolFailure(
-                    f"{call.tool.name!r} was called too often; try again in {_readable(wait)} s",
-                    category="transient",
-                    code="RATE_LIMITED",
-                    details={"retry_after": wait},
-                )
-            if wait > 0:
-                await bucket.turn(ctx.waiting("rate limit"))
-            else:
-                bucket.take()
+            key = self._key(call, ctx)
+            try:
+                if self._shared is None or not await self._pass_shared(self._shared, key, ctx):
+                    await self._pass_local(key, ctx)
+            except TooSoon as refusal:
+                raise _too_often(call, refusal.wait) from None
             return await run()
 
         return await hold_work(call.tool, call_next, hold)
+
+    async def _pass_local(self, key: Hashable, ctx: ToolContext) -> None:
+        bucket = self._buckets.get().of(key)
+        wait = bucket.wait()
+        if wait > self._max_wait:
+            raise TooSoon(wait)
+        if wait > 0:
+            await bucket.turn(ctx.waiting("rate limit"))
+        else:
+            bucket.take()
+
+    async def _pass_shared(self, shared: SharedLimit, key: Hashable, ctx: ToolContext) -> bool:
+        """Whether the call may begin; False leaves that to this host."""
+        try:
+            await shared.turn(key, self._max_wait, ctx.waiting("rate limit"))
+        except OutOfReach as failure:
+            if self._when_unavailable == "refuse":
+                raise _out_of_reach(failure) from failure
+            return self._when_unavailable == "allow"
+        return True
+
+
+def _shared(store: BucketStore | None, name: str | None, rate: Rate) -> SharedLimit | None:
+    if store is None:
+        if name is not None:
+            raise DefinitionError(_SUBJECT, "name", "is for limits that hosts share; give a store, or no name")
+        return None
+    missing = [method for method in ("now", "take") if not callable(getattr(store, method, None))]
+    if missing:
+        reason = f"must be a BucketStore with all of its methods; a {type(store).__name__} has no {missing[0]}"
+        raise DefinitionError(_SUBJECT, "store", reason)
+    if name is None:
+        raise DefinitionError(_SUBJECT, "name", "is missing; say what the limit is called in the store")
+    text(_SUBJECT, "name", name, blank=False)
+    if rate.interval < _SHORTEST:
+        reason = f"lets more than {1 / _SHORTEST:g} calls begin in a second, which no store can tell apart"
+        raise DefinitionError(_SUBJECT, "per", reason)
+    return SharedLimit(store, name, rate)
+
+
+def _too_often(call: MiddlewareCall, wait: float) -> ToolFailure:
+    return ToolFailure(
+        f"{call.tool.name!r} was called too often; try again in {_readable(wait)} s",
+        category="transient",
+        code="RATE_LIMITED",
+        details={"retry_after": wait},
+    )
+
+
+def _out_of_reach(failure: OutOfReach) -> ToolFailure:
+    # What a store says of itself is for its host, not for a model.
+    kind = type(failure.__cause__).__name__
+    return ToolFailure(
+        f"it can't be told whether this call may begin now: its rate limit can't be looked up ({kind})",
+        category="unavailable",
+        code="RATE_LIMIT_UNAVAILABLE",
+    )
 
 
 def _readable(wait: float) -> str:

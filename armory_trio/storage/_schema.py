@@ -86,10 +86,18 @@ JOURNAL: Final = sa.Table(
     sa.Column("document", sa.Text, nullable=False),
 )
 
-TABLES: Final = (APPROVALS, GRANTS, USES, ATTEMPTS, HEADS, JOURNAL)
+BUCKETS: Final = sa.Table(
+    "armory_buckets",
+    METADATA,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("expires_at", sa.Double, nullable=False),
+)
+"""A bucket is full from ``expires_at`` on, and so is one that is not there."""
+
+TABLES: Final = (APPROVALS, GRANTS, USES, ATTEMPTS, HEADS, JOURNAL, BUCKETS)
 """In the order in which rows are locked, the same for everybody."""
 
-EXPIRING: Final = (APPROVALS, GRANTS, USES)
+EXPIRING: Final = (APPROVALS, GRANTS, USES, BUCKETS)
 """Those with rows that count for nothing from ``expires_at`` on."""
 
 _FIRST: Final = """\
@@ -134,6 +142,11 @@ CREATE TABLE armory_journal (
         "CREATE UNIQUE INDEX armory_journal_sequence ON armory_journal (sequence)",
         "CREATE INDEX armory_journal_execution ON armory_journal (execution, sequence)",
         "CREATE INDEX armory_journal_at ON armory_journal (at)",
+    ),
+    (
+        """\
+CREATE TABLE armory_buckets (key TEXT COLLATE {binary} PRIMARY KEY, expires_at DOUBLE PRECISION NOT NULL)""",
+        "CREATE INDEX armory_buckets_expiry ON armory_buckets (expires_at)",
     ),
 )
 """What leads from each version to the next, from a store without tables on. What is written here is never changed:

@@ -44,6 +44,9 @@ class _Waiting:
     begun: trio.Event = attrs.field(factory=trio.Event)
     done: trio.Event = attrs.field(factory=trio.Event)
     withdrawn: bool = False
+    given_up: bool = False
+    """Whether nobody waits for its answer any more: the thread did not come back in time."""
+
     answer: outcome.Outcome[object] | None = None
 
 
@@ -212,7 +215,7 @@ class Lane:
             waiting.withdrawn = not waiting.begun.is_set()
         with trio.CancelScope(shield=True):
             await waiting.done.wait()
-        if waiting.answer is None:
+        if waiting.given_up or waiting.answer is None:
             raise StoreUnavailable(self._database.place.name, "no answer within the timeout", maybe_done=True)
         return cast("T", waiting.answer.unwrap())
 
@@ -238,6 +241,8 @@ class Lane:
             with trio.move_on_after(self._database.timeout + GRACE) as bound:
                 await trio.to_thread.run_sync(self._worker.work, batch, limiter=self._limiter, abandon_on_cancel=True)
             if bound.cancelled_caught:
+                for waiting in batch:
+                    waiting.given_up = waiting.answer is None
                 self._worker.give_up()
                 self._worker = Worker(self._database, self._clock, writes=self._writes)
         finally:

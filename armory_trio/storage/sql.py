@@ -14,6 +14,7 @@ from ..definitions._checks import flag, one_of, seconds
 from ..engine._concurrency import open_private_nursery
 from ..errors import StoreUnavailable
 from ._approvals import SqlApprovals
+from ._buckets import SqlBuckets
 from ._clock import SqlClock
 from ._database import Database, Synchronous, place_of
 from ._grants import SqlGrants
@@ -22,7 +23,7 @@ from ._ledger import SqlLedger
 from ._rows import Operation, View
 from ._writer import MOST, Lane, Lanes
 
-__all__ = ("SqlApprovals", "SqlGrants", "SqlJournal", "SqlLedger", "SqlStore", "open_store")
+__all__ = ("SqlApprovals", "SqlBuckets", "SqlGrants", "SqlJournal", "SqlLedger", "SqlStore", "open_store")
 
 
 @attrs.frozen(eq=False)
@@ -35,6 +36,7 @@ class SqlStore:
         grants: What ``open_supervisor(grants=)`` takes.
         ledger: What ``open_supervisor(ledger=)`` takes.
         journal: What ``open_supervisor(journal=)`` takes.
+        buckets: What ``RateLimit(store=)`` takes.
     """
 
     where: str
@@ -42,6 +44,7 @@ class SqlStore:
     grants: SqlGrants
     ledger: SqlLedger
     journal: SqlJournal
+    buckets: SqlBuckets
 
     def now(self) -> float:
         """The time of the store, in seconds since 1970: one clock for all of it."""
@@ -92,13 +95,24 @@ async def open_store(
         lanes = Lanes(writer, reader, clock_of_all)
         try:
             await lanes.run(Operation(_nothing, writes=False))
-            yield SqlStore(place.name, SqlApprovals(lanes), SqlGrants(lanes), SqlLedger(lanes), SqlJournal(lanes))
+            yield _store(place.name, lanes)
             with suppress(StoreUnavailable):
                 # The time that was told, so that the next one who opens it does not tell an earlier one.
                 await lanes.run(Operation(_nothing, instants=(lanes.now(),)))
         finally:
             await writer.aclose()
             await reader.aclose()
+
+
+def _store(where: str, lanes: Lanes) -> SqlStore:
+    return SqlStore(
+        where=where,
+        approvals=SqlApprovals(lanes),
+        grants=SqlGrants(lanes),
+        ledger=SqlLedger(lanes),
+        journal=SqlJournal(lanes),
+        buckets=SqlBuckets(lanes),
+    )
 
 
 def _nothing(_view: View, _now: float) -> None:

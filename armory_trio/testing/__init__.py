@@ -8,6 +8,9 @@ from ._approval_conformance import OpenApprovalStore as OpenApprovalStore
 from ._approval_conformance import approval_store_cases as approval_store_cases
 from ._approver import Answer as Answer
 from ._approver import ScriptedApprover as ScriptedApprover
+from ._bucket_conformance import BucketStoreCase as BucketStoreCase
+from ._bucket_conformance import OpenBucketStore as OpenBucketStore
+from ._bucket_conformance import bucket_store_cases as bucket_store_cases
 from ._deeds import Pause as Pause
 from ._grant_conformance import GrantStoreCase as GrantStoreCase
 from ._grant_conformance import OpenGrantStore as OpenGrantStore

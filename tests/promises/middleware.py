@@ -195,6 +195,25 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 5, surroundings 3.4, armorer-core 10",
         "A rate limit that makes no sense is refused, naming the argument.",
     ),
+    "rate-limit.shared": Requirement(
+        "surroundings 3.4, design 12",
+        "Hosts that share a store share the buckets of one name: all together begin no more than the limit says.",
+        divergence="Elsewhere a limit counts in one process, and each further process multiplies it.",
+    ),
+    "rate-limit.shared-order": Requirement(
+        "surroundings 3.4",
+        "Within a host those who wait for a shared bucket are served in order of arrival, with one question to the store "
+        "for all of them, and who gives up takes nothing.",
+    ),
+    "rate-limit.unavailable": Requirement(
+        "design 12",
+        "While the store can't be asked a call is refused as `unavailable` before it begins, or let through, or counted by "
+        "its host alone: as the limit says.",
+    ),
+    "rate-limit.stores": Requirement(
+        "design 12", "Every store of buckets passes the published suite: in memory, in a file, on a server."
+    ),
+    "rate-limit.swept": Requirement("design 12", "Buckets that are full again are not kept."),
     "deprecation.told": Requirement(
         "surroundings 3.8, armorer-core 1E", "Each call of a deprecated tool is told before it runs, and runs as ever."
     ),

@@ -1,4 +1,4 @@
-"""Processes of their own that use a store: ``python -m tests.storage.children race|write|journal PLACE``."""
+"""Processes of their own that use a store: ``python -m tests.storage.children race|take|write|journal PLACE``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import msgspec
 import trio
 
 from armory_trio import ApprovalError, GrantError, Limits, Toolbox, ToolCall, ToolContext, open_supervisor, tool
+from armory_trio.buckets import Rate
 from armory_trio.ledger import Complete, Fresh, Start
 from armory_trio.storage.sql import SqlStore, open_store
 from tests.storage.deeds import approval, claim
@@ -20,6 +21,10 @@ CHILDREN: Final = 10
 KEYS: Final = 20
 USES: Final = 15
 WRITERS: Final = 8
+
+TURNS: Final = 10
+SLOW: Final = Rate(interval=100_000.0, burst=23)
+QUICK: Final = Rate(interval=0.02, burst=10)
 
 BOUND: Final = 120
 
@@ -36,7 +41,7 @@ def main() -> None:
     # Imported once, and then forked before there is any thread.
     ready, go = os.pipe()
     told, tell = os.pipe()
-    children = [pid for index in range(CHILDREN) if (pid := fork(index, where, float(rest[0]), ready, tell))]
+    children = [pid for index in range(CHILDREN) if (pid := fork(kind, index, where, float(rest[0]), ready, tell))]
     os.close(tell)
     os.write(go, b"x" * CHILDREN)
     with os.fdopen(told) as lines:
@@ -45,7 +50,7 @@ def main() -> None:
     sys.exit(bool(failed))
 
 
-def fork(index: int, where: str, issued_at: float, ready: int, tell: int) -> int:
+def fork(kind: str, index: int, where: str, issued_at: float, ready: int, tell: int) -> int:
     """A child that waits for the word to go, and then takes all that it can get."""
     pid = os.fork()
     if pid:
@@ -53,7 +58,7 @@ def fork(index: int, where: str, issued_at: float, ready: int, tell: int) -> int
     status = 1
     try:
         os.read(ready, 1)
-        won = trio.run(race, where, issued_at, index)
+        won = trio.run(take_tokens, where, index) if kind == "take" else trio.run(race, where, issued_at, index)
         os.write(tell, f"{json.dumps(won)}\n".encode())  # in one piece: it is shorter than a page
         status = 0
     finally:
@@ -90,6 +95,29 @@ async def want(store: SqlStore, number: int, me: str, issued_at: float, won: lis
         won.append("use")
     except GrantError:
         pass
+
+
+async def take_tokens(where: str, index: int) -> list[str]:
+    """What this child got out of two buckets: one that does not fill, and one that does; and when it began and ended."""
+    got: list[str] = []
+    with trio.fail_after(BOUND):
+        async with open_store(where, timeout=BOUND / 2) as store:
+            got.append(f"at {store.now()!r}")
+            for turn in range(TURNS):
+                async with trio.open_nursery() as nursery:
+                    for number in range(4):
+                        nursery.start_soon(take_one, store, "slow", SLOW, 1 + (index + number) % 3, got)
+                        nursery.start_soon(take_one, store, "quick", QUICK, 1 + (turn + number) % 3, got)
+            # Again, so that what the clock says is not an estimate from before.
+            await store.buckets.take("clock", SLOW)
+            got.append(f"at {store.now()!r}")
+    return got
+
+
+async def take_one(store: SqlStore, bucket: str, rate: Rate, most: int, got: list[str]) -> None:
+    """Take some tokens of a bucket."""
+    taken = await store.buckets.take(bucket, rate, most)
+    got.extend([bucket] * taken.tokens)
 
 
 async def write(where: str, prefix: str) -> None:

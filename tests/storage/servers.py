@@ -24,6 +24,7 @@ TABLES: Final = (
     "armory_attempts",
     "armory_heads",
     "armory_journal",
+    "armory_buckets",
 )
 
 

@@ -11,13 +11,15 @@ from typing import Final
 import pytest
 import trio
 
-from armory_trio.storage.sql import SqlApprovals, SqlGrants, SqlJournal, SqlLedger, SqlStore, open_store
+from armory_trio.storage.sql import SqlApprovals, SqlBuckets, SqlGrants, SqlJournal, SqlLedger, SqlStore, open_store
 from armory_trio.testing import (
     ApprovalStoreCase,
+    BucketStoreCase,
     GrantStoreCase,
     JournalStoreCase,
     LedgerStoreCase,
     approval_store_cases,
+    bucket_store_cases,
     grant_store_cases,
     journal_store_cases,
     ledger_store_cases,
@@ -134,5 +136,16 @@ async def test_a_journal_does_all_that_a_store_of_one_has_to(case: JournalStoreC
     async def opened(clock: Callable[[], float]) -> AsyncGenerator[SqlJournal]:
         async with open_empty(clock) as store:
             yield store.journal
+
+    await case(opened)
+
+
+@pytest.mark.parametrize("case", bucket_store_cases())
+@requirement("storage.conformance", "rate-limit.stores")
+async def test_buckets_do_all_that_a_store_of_them_has_to(case: BucketStoreCase, open_empty: OpenEmpty) -> None:
+    @asynccontextmanager
+    async def opened(clock: Callable[[], float]) -> AsyncGenerator[SqlBuckets]:
+        async with open_empty(clock) as store:
+            yield store.buckets
 
     await case(opened)

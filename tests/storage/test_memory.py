@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 import pytest
 from msgspec.structs import replace
 
+from armory_trio.buckets import BucketStore, Rate, Taken
 from armory_trio.journal import JournalStore, Publication
 from armory_trio.ledger import (
     Claim,
@@ -24,8 +25,15 @@ from armory_trio.ledger import (
     Start,
     Unknown,
 )
-from armory_trio.storage.memory import MemoryJournal, MemoryLedger
-from armory_trio.testing import JournalStoreCase, LedgerStoreCase, journal_store_cases, ledger_store_cases
+from armory_trio.storage.memory import MemoryBuckets, MemoryJournal, MemoryLedger
+from armory_trio.testing import (
+    BucketStoreCase,
+    JournalStoreCase,
+    LedgerStoreCase,
+    bucket_store_cases,
+    journal_store_cases,
+    ledger_store_cases,
+)
 from tests.requirements import requirement
 
 T = TypeVar("T")
@@ -93,6 +101,30 @@ def test_a_journal_in_memory_is_true_and_says_how_much_it_keeps() -> None:
 
     assert len(journal) == 1
     assert journal.now() > 1_600_000_000
+
+
+@asynccontextmanager
+async def buckets_in_memory(clock: Callable[[], float]) -> AsyncGenerator[BucketStore]:
+    yield MemoryBuckets(clock)
+
+
+@requirement("rate-limit.stores")
+@pytest.mark.parametrize("case", bucket_store_cases())
+async def test_the_buckets_in_memory_are_a_bucket_store(case: BucketStoreCase) -> None:
+    await case(buckets_in_memory)
+
+
+@requirement("rate-limit.swept")
+def test_buckets_that_are_full_again_are_not_kept() -> None:
+    clock = Clock()
+    buckets = MemoryBuckets(clock)
+    assert buckets
+    rate = Rate(1.0, 2)
+    for number in range(10_000):
+        assert at_once(buckets.take(f"b{number}", rate)) == Taken(1, 0.0)
+        clock.seconds += 0.01
+
+    assert 100 <= len(buckets) <= 2_048
 
 
 @requirement("ledger.memory")

@@ -13,7 +13,7 @@ from tests.requirements import requirement
 from tests.storage.deeds import approval, claim, grant
 
 T0 = 1_800_000_000.0
-LATER = ("armory_attempts", "armory_heads", "armory_journal")
+LATER = ("armory_attempts", "armory_heads", "armory_journal", "armory_buckets")
 """The tables that version 1 did not have."""
 
 

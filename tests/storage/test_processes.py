@@ -16,7 +16,7 @@ import trio
 from armory_trio.ledger import Recorded
 from armory_trio.storage.sql import open_store
 from tests.requirements import requirement
-from tests.storage.children import KEYS, USES
+from tests.storage.children import CHILDREN, KEYS, QUICK, SLOW, USES
 from tests.storage.deeds import approval, claim, grant
 from tests.storage.servers import run_sql
 
@@ -50,6 +50,24 @@ async def test_of_ten_processes_one_gets_what_all_of_them_want(where: str) -> No
         assert state.uses_remaining == 0
     if "://" in where:
         # Everybody locks in one order. A deadlock would be tried again, and cost a second that nobody sees.
+        assert run_sql(where, DEADLOCKS) == before
+
+
+@requirement("rate-limit.shared", "storage.once", "storage.shared")
+async def test_ten_processes_together_take_no_more_out_of_a_bucket_than_there_is(where: str) -> None:
+    async with open_store(where):
+        pass
+    before = run_sql(where, DEADLOCKS) if "://" in where else []
+    with trio.fail_after(BOUND):
+        ended = await trio.run_process(child("take", where, "0"), capture_stdout=True, cwd=ROOT)
+
+    got = [what for line in ended.stdout.decode().splitlines() for what in json.loads(line)]
+    times = [float(what.removeprefix("at ")) for what in got if what.startswith("at ")]
+    assert len(times) == 2 * CHILDREN
+    assert got.count("slow") == SLOW.burst
+    stretch = max(times) - min(times)
+    assert QUICK.burst <= got.count("quick") <= QUICK.burst + stretch / QUICK.interval
+    if "://" in where:
         assert run_sql(where, DEADLOCKS) == before
 
 
