@@ -15,6 +15,7 @@ from ..authority._grants import is_time
 from . import _statements as statements
 from ._clock import SqlClock
 from ._documents import chunks
+from ._keep import Keep
 from ._schema import EXPIRING, TABLES
 
 T = TypeVar("T")
@@ -149,17 +150,28 @@ class Group:
                 transaction.rollback()
         return outcomes
 
-    def sweep(self, most: int) -> int:
-        """Delete up to *most* rows of each table that had expired at the time that is kept in the store; how many."""
-        swept = 0
+    def sweep(self, most: int, keep: Keep) -> bool:
+        """Delete up to *most* rows of each table that are old by the time that is kept; whether there may be more.
+
+        Old is what has expired, or is to be kept no longer.
+        """
+        swept = [0]
         with self._connection.begin() as transaction:
-            for table in EXPIRING:
-                swept += self._connection.execute(statements.sweep(table), {"mark": self.mark, "most": most}).rowcount
-            if swept:
+            for statement, mark in self._old(keep):
+                swept.append(self._connection.execute(statement, {"mark": mark, "most": most}).rowcount)
+            if any(swept):
                 transaction.commit()
             else:
                 transaction.rollback()
-        return swept
+        return max(swept) >= most
+
+    def _old(self, keep: Keep) -> Iterable[tuple[sa.Delete, float]]:
+        for table in EXPIRING:
+            yield statements.sweep(table), self.mark
+        if keep.attempts is not None:
+            yield statements.sweep_ended(), self.mark - keep.attempts
+        if keep.journal is not None:
+            yield statements.sweep_journal(), self.mark - keep.journal
 
     # ── Reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -7,10 +7,12 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from ._schema import STORE
+from ..ledger import ENDED
+from ._schema import ATTEMPTS, JOURNAL, STORE
 
 _KEYS: Final[sa.BindParameter[str]] = sa.bindparam("keys", type_=sa.Text, expanding=True)
 _ROW: Final = STORE.c.id == 1
+_MARK_THERE: Final[sa.BindParameter[float]] = sa.bindparam("mark", type_=sa.Double)
 
 CLOCK: Final = sa.select(STORE.c.version, STORE.c.latest, sa.cast(sa.null(), sa.Double)).where(_ROW)
 """The version of the tables, the latest time that is kept, and nothing."""
@@ -63,8 +65,24 @@ def delete(table: sa.Table) -> sa.Delete:
 
 
 @cache
+def sweep_ended() -> sa.Delete:
+    """Forget so many of the attempts that were over before a time, and may be forgotten at all."""
+    return _oldest(ATTEMPTS, sa.and_(ATTEMPTS.c.state.in_(sorted(ENDED)), ATTEMPTS.c.ended_at < _MARK_THERE))
+
+
+@cache
+def sweep_journal() -> sa.Delete:
+    """Forget so many of the entries of the journal that were read before a time."""
+    return _oldest(JOURNAL, JOURNAL.c.at < _MARK_THERE)
+
+
+@cache
 def sweep(table: sa.Table) -> sa.Delete:
     """Forget so many of the rows that had expired at a time, but for those that somebody is about to change."""
-    old = sa.select(table.c.key).where(table.c.expires_at <= sa.bindparam("mark", type_=sa.Double))
+    return _oldest(table, table.c.expires_at <= _MARK_THERE)
+
+
+def _oldest(table: sa.Table, which: sa.ColumnElement[bool]) -> sa.Delete:
+    old = sa.select(table.c.key).where(which)
     old = old.limit(sa.bindparam("most", type_=sa.Integer)).with_for_update(skip_locked=True)
     return sa.delete(table).where(table.c.key.in_(old))

@@ -18,6 +18,7 @@ from ..errors import StoreUnavailable
 from ._clock import SqlClock
 from ._database import Database, discard, interrupt
 from ._faults import fault_of
+from ._keep import FOR_EVER, Keep
 from ._rows import Group, Operation, Outcomes, Raced, SeenToBeOver
 
 T = TypeVar("T")
@@ -54,8 +55,9 @@ class _Waiting:
 class Worker:
     """What happens in the thread: one connection, which is made again when it breaks."""
 
-    def __init__(self, database: Database, clock: SqlClock, *, writes: bool) -> None:
+    def __init__(self, database: Database, clock: SqlClock, *, writes: bool, keep: Keep) -> None:
         self._database = database
+        self._keep = keep
         self._clock = clock
         self._writes = writes
         self._connection: sa.Connection | None = None
@@ -155,13 +157,13 @@ class Worker:
         group = Group(self._connection, self._clock, self._database.require_version, writes=True)
         group.mark = self._mark
         try:
-            swept = group.sweep(_SWEEP)
+            more = group.sweep(_SWEEP, self._keep)
         except exc.SQLAlchemyError:
             # What was to be swept counts for nothing anyway; the next operation tells what is wrong.
             self.close()
-            swept = 0
+            more = False
         # Where much is left, it goes on beside the operations to come.
-        self._next_sweep = time.monotonic() + (_SWEEP_EVERY if swept < _SWEEP else 0.0)
+        self._next_sweep = time.monotonic() + (0.0 if more else _SWEEP_EVERY)
 
     _mark = float("-inf")
 
@@ -176,15 +178,26 @@ class Lane:
         clock: What the time is.
         writes: Whether operations may change anything.
         most: How many are done in one transaction.
+        keep: What is forgotten beside them, if they may change anything.
     """
 
-    def __init__(self, nursery: trio.Nursery, database: Database, clock: SqlClock, *, writes: bool, most: int) -> None:
+    def __init__(
+        self,
+        nursery: trio.Nursery,
+        database: Database,
+        clock: SqlClock,
+        *,
+        writes: bool,
+        most: int,
+        keep: Keep = FOR_EVER,
+    ) -> None:
         self._nursery = nursery
         self._database = database
         self._clock = clock
         self._writes = writes
         self._most = most
-        self._worker = Worker(database, clock, writes=writes)
+        self._keep = keep
+        self._worker = Worker(database, clock, writes=writes, keep=keep)
         self._limiter = trio.CapacityLimiter(4)  # one works; the others may be stuck, until the system lets go of them
         # As long as there are callers: each waits for one operation.
         self._queue: deque[_Waiting] = deque()
@@ -202,8 +215,7 @@ class Lane:
             StoreUnavailable: The database can't be used, or the store is closed. What the operation raises passes.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
-        if self._closed:
-            raise StoreUnavailable(self._database.place.name, "the store is closed")
+        self.require_open()
         waiting = _Waiting(cast("Operation[object]", operation))
         self._queue.append(waiting)
         if self._idle.is_set():
@@ -218,6 +230,15 @@ class Lane:
         if waiting.given_up or waiting.answer is None:
             raise StoreUnavailable(self._database.place.name, "no answer within the timeout", maybe_done=True)
         return cast("T", waiting.answer.unwrap())
+
+    def require_open(self) -> None:
+        """Refuse to go on when the store is closed.
+
+        Raises:
+            StoreUnavailable: It is.
+        """
+        if self._closed:
+            raise StoreUnavailable(self._database.place.name, "the store is closed")
 
     async def aclose(self) -> None:
         """Take nothing more, wait for what was queued, and close the connection."""
@@ -244,7 +265,7 @@ class Lane:
                 for waiting in batch:
                     waiting.given_up = waiting.answer is None
                 self._worker.give_up()
-                self._worker = Worker(self._database, self._clock, writes=self._writes)
+                self._worker = Worker(self._database, self._clock, writes=self._writes, keep=self._keep)
         finally:
             for waiting in batch:
                 waiting.done.set()
@@ -271,6 +292,10 @@ class Lanes:
     def now(self) -> float:
         """The time of the store. Never blocks."""
         return self._clock.now()
+
+    def require_open(self) -> None:
+        """Refuse to go on when the store is closed. See `Lane.require_open`."""
+        self._writer.require_open()
 
     async def run(self, operation: Operation[T]) -> T:
         """Do *operation*. See `Lane.run`."""

@@ -10,20 +10,32 @@ from typing import get_args
 
 import attrs
 
-from ..definitions._checks import flag, one_of, seconds
+from ..definitions._checks import flag, one_of, seconds, shown
 from ..engine._concurrency import open_private_nursery
-from ..errors import StoreUnavailable
+from ..errors import DefinitionError, StoreUnavailable
 from ._approvals import SqlApprovals
 from ._buckets import SqlBuckets
 from ._clock import SqlClock
+from ._compaction import Compaction, Compactor
 from ._database import Database, Synchronous, place_of
 from ._grants import SqlGrants
 from ._journal import SqlJournal
+from ._keep import FOR_EVER, Keep
 from ._ledger import SqlLedger
 from ._rows import Operation, View
 from ._writer import MOST, Lane, Lanes
 
-__all__ = ("SqlApprovals", "SqlBuckets", "SqlGrants", "SqlJournal", "SqlLedger", "SqlStore", "open_store")
+__all__ = (
+    "Compaction",
+    "Keep",
+    "SqlApprovals",
+    "SqlBuckets",
+    "SqlGrants",
+    "SqlJournal",
+    "SqlLedger",
+    "SqlStore",
+    "open_store",
+)
 
 
 @attrs.frozen(eq=False)
@@ -45,10 +57,25 @@ class SqlStore:
     ledger: SqlLedger
     journal: SqlJournal
     buckets: SqlBuckets
+    _compactor: Compactor = attrs.field(alias="compactor")
 
     def now(self) -> float:
         """The time of the store, in seconds since 1970: one clock for all of it."""
         return self.ledger.now()
+
+    async def compact(self) -> Compaction:
+        """Give back the room that what was forgotten took. For now and then: nothing gets wrong without it.
+
+        Others go on meanwhile: on a server they notice nothing, and writing to a file waits. So it takes at most half the
+        timeout of an operation, and is stopped then, as if it had not begun; whoever has a big file to compact opens
+        the store with a longer timeout.
+
+        Cancelled: it is stopped likewise.
+
+        Raises:
+            StoreUnavailable: The database can't be used, or there is no room for a copy of the file.
+        """
+        return await self._compactor.run()
 
 
 @asynccontextmanager
@@ -59,6 +86,7 @@ async def open_store(
     synchronous: Synchronous = "full",
     timeout: float = 10.0,  # noqa: ASYNC109 - each operation's, not that of the block
     clock: Callable[[], float] | None = None,
+    keep: Keep = FOR_EVER,
 ) -> AsyncGenerator[SqlStore]:
     """Open a store, make its tables or bring them up to date, and close it in the end.
 
@@ -78,6 +106,7 @@ async def open_store(
             What hangs is given up two seconds later.
         clock: The time in seconds since 1970. None: the system's for a file, the server's for PostgreSQL. Whoever
             shares a store has to share the clock.
+        keep: How long attempts and the journal are kept; by default until they are told to go.
 
     Raises:
         DefinitionError: An argument is wrong, or a driver is not installed.
@@ -86,16 +115,18 @@ async def open_store(
     flag("store", "group_commit", group_commit)
     one_of("store", "synchronous", synchronous, get_args(Synchronous))
     limit = seconds("store", "timeout", timeout, zero=False)
+    if not isinstance(keep, Keep):  # pyright: ignore[reportUnnecessaryIsInstance]  # a host need not be typed
+        raise DefinitionError("store", "keep", f"must be a Keep, not {shown(keep)}")
     place = place_of(where)
     database = Database(place, timeout=limit, synchronous=synchronous)
     clock_of_all = SqlClock(clock or (time.time if place.is_file else None))
     async with open_private_nursery() as nursery:
-        writer = Lane(nursery, database, clock_of_all, writes=True, most=MOST if group_commit else 1)
+        writer = Lane(nursery, database, clock_of_all, writes=True, most=MOST if group_commit else 1, keep=keep)
         reader = Lane(nursery, database, clock_of_all, writes=False, most=MOST)
         lanes = Lanes(writer, reader, clock_of_all)
         try:
             await lanes.run(Operation(_nothing, writes=False))
-            yield _store(place.name, lanes)
+            yield _store(database, lanes)
             with suppress(StoreUnavailable):
                 # The time that was told, so that the next one who opens it does not tell an earlier one.
                 await lanes.run(Operation(_nothing, instants=(lanes.now(),)))
@@ -104,14 +135,15 @@ async def open_store(
             await reader.aclose()
 
 
-def _store(where: str, lanes: Lanes) -> SqlStore:
+def _store(database: Database, lanes: Lanes) -> SqlStore:
     return SqlStore(
-        where=where,
+        where=database.place.name,
         approvals=SqlApprovals(lanes),
         grants=SqlGrants(lanes),
         ledger=SqlLedger(lanes),
         journal=SqlJournal(lanes),
         buckets=SqlBuckets(lanes),
+        compactor=Compactor(database, lanes),
     )
 
 

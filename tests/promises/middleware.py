@@ -196,12 +196,12 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "A rate limit that makes no sense is refused, naming the argument.",
     ),
     "rate-limit.shared": Requirement(
-        "surroundings 3.4, design 12",
+        "design 12",
         "Hosts that share a store share the buckets of one name: all together begin no more than the limit says.",
         divergence="Elsewhere a limit counts in one process, and each further process multiplies it.",
     ),
     "rate-limit.shared-order": Requirement(
-        "surroundings 3.4",
+        "design 12",
         "Within a host those who wait for a shared bucket are served in order of arrival, with one question to the store "
         "for all of them, and who gives up takes nothing.",
     ),

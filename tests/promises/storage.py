@@ -50,6 +50,16 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "storage.retention": Requirement(
         "design 12", "Approvals and grants that have expired are deleted; attempts only when they are told to be."
     ),
+    "storage.keep": Requirement(
+        "design 12",
+        "A store forgets attempts that have ended, and its journal, after the seconds it was opened with, a page at a time; "
+        "by default never.",
+    ),
+    "storage.compact": Requirement(
+        "design 12",
+        "Compacting gives back the room of what was forgotten, loses nothing, and is over before anybody who waits for "
+        "it runs out of time.",
+    ),
     "storage.text": Requirement(
         "design 12", "Any text comes back as it was, however long or strange, as part of a key too."
     ),
