@@ -92,7 +92,7 @@ class Recorder:
         self._stirred, self._room = Signal(), Signal()
         self._closing, self._over = Latch(), Latch()
         self._reading, self._writing = trio.CancelScope(), trio.CancelScope(shield=True)
-        self._failing = False
+        self._failing = self._unspeakable = False
         self._written = self._rescued_over = self._unwritten = 0
 
     @property
@@ -159,13 +159,15 @@ class Recorder:
 
     def _take(self, shot: Snapshot) -> None:
         try:
-            text = text_of(shot)
+            at, text = self._store.now(), text_of(shot)
         except Exception:  # whatever the trouble is, it must neither end the journal nor be passed over
             self._unwritten += 1
-            _log.exception("a snapshot of %s can't be written as JSON", shot.execution_id)
+            if not self._unspeakable:
+                _log.exception("a snapshot of %s can't be put into the journal", shot.execution_id)
+            self._unspeakable = True
             return
-        made = self._publication(self._store.now(), self._host, shot.execution_id, shot.revision, text)
-        self._pending.append(made)
+        self._unspeakable = False
+        self._pending.append(self._publication(at, self._host, shot.execution_id, shot.revision, text))
         self._stirred.set()
 
     # ── Writing ──────────────────────────────────────────────────────────────────────────────────────────────────────

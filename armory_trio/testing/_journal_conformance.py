@@ -104,6 +104,9 @@ async def _once(store: JournalStore, _clock: StoreClock) -> None:
     await store.append((first, second, first))
     await store.append((second, _made(3)))
     require(_of(await _all(store)) == [first, second, _made(3)], "what is appended again is there twice, or not at all")
+    before = await _all(store)
+    await store.append((_made(1),))
+    require(await _all(store) == before, "an entry that is appended again gets another number")
     others = [_made(1, host="host-2"), _made(1, execution="e-2")]
     await store.append(others)
     require(_of(await _all(store))[3:] == others, "another host, or another execution, is taken for the same one")

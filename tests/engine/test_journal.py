@@ -292,7 +292,25 @@ async def test_a_snapshot_that_has_no_json_is_counted_and_ends_nothing(
     assert supervisor.report.unwritten == 1
     [shot] = (await replay(journal)).inspect()
     assert shot.progress is not None and shot.progress.message == "better"
-    assert "can't be written as JSON" in caplog.text
+    assert spells(caplog) == [f"a snapshot of {shot.execution_id} can't be put into the journal"]
+
+
+@requirement("journal.faults")
+async def test_a_store_that_does_not_know_the_time_is_logged_once_and_ends_nothing(
+    autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Timeless(Around):
+        def now(self) -> float:
+            raise OSError("what time is it?")
+
+    async with open_supervisor(Toolbox([watch]), journal=Timeless()) as supervisor:
+        for _ in range(3):
+            assert (await supervisor.execute(ToolCall("watch", {"seconds": 1.0}))).outcome == "success"
+
+    told = supervisor.executions.journal
+    assert told is not None
+    assert told.unwritten + told.overtaken == sum(shot.revision for shot in supervisor.executions.inspect())
+    assert len(spells(caplog)) == 1
 
 
 @requirement("journal.discreet")
@@ -313,6 +331,22 @@ async def test_an_entry_holds_neither_arguments_nor_results_nor_authority() -> N
     assert kept
     assert all(word not in repr(kept) for word in ("hunter2", "mallory", "acme"))
     assert all(set(json.loads(each.snapshot)) == set(Snapshot.__struct_fields__) for each in kept)
+
+
+@requirement("journal.replay", "journal.history")
+async def test_the_newest_revision_counts_in_whatever_order_entries_came(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    journal, other = MemoryJournal(), MemoryJournal()
+    async with open_supervisor(Toolbox([watch]), journal=journal) as supervisor:
+        await supervisor.execute(ToolCall("watch", {"seconds": 1.0}))
+    await other.append([entry.publication for entry in reversed(await entries(journal))])
+
+    assert (await replay(other)).inspect() == supervisor.executions.inspect()
+    [execution] = supervisor.executions.inspect()
+    snapshots = [then.snapshot for then in await history_of(journal, execution.execution_id)]
+    assert [then.snapshot for then in await history_of(other, execution.execution_id)] == snapshots
+    assert len(snapshots) == 2
 
 
 @requirement("journal.replay")

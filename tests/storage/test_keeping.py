@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
+import threading
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from typing import cast
 
 import psycopg
@@ -14,12 +17,14 @@ import trio
 from armory_trio import DefinitionError, StoreUnavailable
 from armory_trio.journal import Publication
 from armory_trio.ledger import Complete, MarkUnknown, Start
+from armory_trio.storage._compaction import _Job  # pyright: ignore[reportPrivateUsage]  # to stop it where it is
 from armory_trio.storage.sql import Keep, SqlStore, open_store
 from armory_trio.testing import StoreClock
 from tests.requirements import requirement
 from tests.storage.deeds import claim
 
 BOUND = 60
+ENDLESS = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n) SELECT sum(n) FROM n"
 
 
 @pytest.fixture(autouse=True)
@@ -132,13 +137,13 @@ async def test_what_is_no_length_of_time_is_refused(make: Callable[[], object], 
 # ── Compacting ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def fill(store: SqlStore, count: int = 400, *, first: int = 0) -> None:
+async def fill(store: SqlStore, count: int = 400, *, first: int = 0, kept: int = 20) -> None:
     """Write *count* entries of some kilobytes each, and forget all but a few."""
     now = store.now()
     for start in range(0, count, 100):
         numbers = range(first + start, first + start + 100)
         await store.journal.append([published(number, now + number - first, size=5_000) for number in numbers])
-    await store.journal.forget(before=now + count - 20)
+    await store.journal.forget(before=now + count - kept)
 
 
 async def entries(store: SqlStore) -> list[str]:
@@ -238,6 +243,67 @@ async def test_what_takes_too_long_is_stopped_and_leaves_everything_as_it_was(
             assert await entries(store) == kept
             await complete(store, "key-1")
             assert (await store.compact()).whole
+
+
+@requirement("storage.compact")
+async def test_a_file_that_is_being_written_anew_is_stopped_in_the_middle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = itertools.count()
+
+    def over(_job: _Job) -> bool:
+        return next(looks) > 2
+
+    path = tmp_path / "store.db"
+    with trio.fail_after(BOUND):
+        async with open_store(path) as store:
+            await fill(store, 1_000, kept=900)
+            kept = await entries(store)
+            before = await file_size(path)
+            with monkeypatch.context() as patched:
+                patched.setattr(_Job, "_over", over)
+                done = await store.compact()
+            assert next(looks) > 3
+            assert not done.whole
+            assert await file_size(path) == before
+            assert await entries(store) == kept
+            assert (await store.compact()).whole
+
+
+@requirement("storage.compact", "storage.cancellation")
+async def test_who_gives_up_on_compacting_stops_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entered, ended = threading.Event(), threading.Event()
+
+    def endless(handle: sqlite3.Connection) -> bool:
+        entered.set()
+        try:
+            handle.execute(ENDLESS).fetchall()
+        finally:
+            ended.set()
+        return True
+
+    async def give_up(scope: trio.CancelScope) -> None:
+        assert await trio.to_thread.run_sync(entered.wait, BOUND)
+        scope.cancel()
+
+    with trio.fail_after(BOUND):
+        async with open_store(tmp_path / "store.db") as store:
+            await fill(store, 1_000, kept=900)
+            with monkeypatch.context() as patched:
+                patched.setattr("armory_trio.storage._compaction._vacuum", endless)
+                async with trio.open_nursery() as nursery:
+                    with trio.CancelScope() as scope:
+                        nursery.start_soon(give_up, scope)
+                        await store.compact()
+                assert scope.cancelled_caught
+                assert await trio.to_thread.run_sync(ended.wait, BOUND)
+            await complete(store, "key-1")
+            assert (await store.compact()).whole
+
+
+async def file_size(path: Path) -> int:
+    """How long the file is."""
+    return (await trio.Path(path).stat()).st_size
 
 
 @requirement("storage.compact", "storage.cancellation")

@@ -6,6 +6,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import exc
 
+from armory_trio.buckets import Rate
+from armory_trio.journal import Publication
 from armory_trio.storage import _schema
 from armory_trio.storage._database import Database, place_of
 from armory_trio.storage.sql import open_store
@@ -47,6 +49,23 @@ async def test_a_store_of_version_1_is_brought_up_to_date_and_keeps_what_it_has(
 
     with tables(where) as connection:
         assert _schema.version_of(connection) == _schema.VERSION
+
+
+@requirement("storage.migrations")
+async def test_a_store_of_version_2_keeps_its_attempts_and_gets_what_came_later(where: str) -> None:
+    asked = claim("key-1", "a")
+    async with open_store(where, clock=lambda: T0) as store:
+        await store.ledger.apply(asked)
+    with tables(where) as connection, connection.begin():
+        for table in LATER[1:]:
+            connection.execute(sa.text(f"DROP TABLE {table}"))
+        connection.execute(sa.text("UPDATE armory_store SET version = 2"))
+
+    async with open_store(where, clock=lambda: T0) as store:
+        assert [attempt.key for attempt in await store.ledger.list()] == [asked.key.text]
+        await store.journal.append([Publication(T0, "host-1", "e-1", 1, "{}")])
+        assert len(await store.journal.read()) == 1
+        assert (await store.buckets.take("b", Rate(1.0, 1))).tokens == 1
 
 
 @requirement("storage.migrations")
