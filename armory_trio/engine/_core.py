@@ -62,8 +62,7 @@ class CoreOf(Generic[R]):
         """Whether every call, or every call with an owner, needs a slot of something."""
         self.admitted = self.numbered = self.spent = self.uncertain = 0
         """How many have ended with an unknown effect or a failed cleanup, kept or not."""
-        self.closed = False
-        self.closed_because = ""
+        self.closed, self.closed_because = False, ""
         self.hooks = Hooks()
         if settings.loops is not None:
             self.hooks.repeats = Repeats(settings.loops)

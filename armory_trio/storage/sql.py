@@ -84,7 +84,7 @@ async def open_store(
     *,
     group_commit: bool = True,
     synchronous: Synchronous = "full",
-    timeout: float = 10.0,  # noqa: ASYNC109 - each operation's, not that of the block
+    timeout: float = 3.0,  # noqa: ASYNC109 - each operation's, not that of the block
     clock: Callable[[], float] | None = None,
     keep: Keep = FOR_EVER,
 ) -> AsyncGenerator[SqlStore]:
