@@ -7,15 +7,37 @@ and no SDK is needed here: messages may be decoded JSON or the types of the offi
 from __future__ import annotations
 
 from . import anthropic, gemini, openai
+from ._assembly import (
+    ArgumentsGrew,
+    Assembler,
+    AssemblyLimits,
+    CallBegan,
+    CallClosed,
+    CallPreview,
+    CallRefused,
+    StreamLimitError,
+    StreamNews,
+)
 from ._detect import detect_provider
 from ._message import MessageError
+from ._partial_json import PartialJson
 from ._turn import OtherCall, Provider, ReplyError, Turn, WireCall
 
 __all__ = (
+    "ArgumentsGrew",
+    "Assembler",
+    "AssemblyLimits",
+    "CallBegan",
+    "CallClosed",
+    "CallPreview",
+    "CallRefused",
     "MessageError",
     "OtherCall",
+    "PartialJson",
     "Provider",
     "ReplyError",
+    "StreamLimitError",
+    "StreamNews",
     "Turn",
     "WireCall",
     "anthropic",

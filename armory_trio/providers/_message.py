@@ -11,6 +11,7 @@ from ._text import is_encodable
 
 __all__ = (
     "MessageError",
+    "as_json",
     "field",
     "has",
     "is_list",
@@ -62,6 +63,16 @@ def field(node: object, *names: str) -> object:
     else:
         return None
     return next((value for value in values if value is not None), None)
+
+
+def as_json(node: object) -> dict[str, object]:
+    """The fields of *node* as one JSON object of its own, by the names that they have on the wire."""
+    if isinstance(node, Mapping):
+        return dict(cast("Mapping[str, object]", node))
+    dump = getattr(node, "model_dump", None)
+    if callable(dump):
+        return cast("dict[str, object]", dump(mode="json", by_alias=True, exclude_none=True))
+    return {name: value for name, value in cast("dict[str, object]", vars(node)).items() if value is not None}
 
 
 def has(node: object, name: str) -> bool:

@@ -11,7 +11,7 @@ from ._detect import refuse_foreign
 from ._message import MessageError, field, has, is_list, items, record, require_record, word, word_or_none
 from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, build_turn, cut_off
 
-__all__ = ("OPENAI_MEDIA", "parse_chat_tool_calls")
+__all__ = ("CHAT", "CHAT_CUTS", "OPENAI_MEDIA", "parse_chat_tool_calls")
 
 OPENAI_MEDIA: Final = MediaRules(frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"}), 20 * 1024 * 1024)
 
@@ -19,7 +19,19 @@ _SHAPES: Final = "a chat completion, one of its choices, an assistant message, a
 _MARKS: Final = ("role", "content", "tool_calls", "refusal", "function_call")
 """A message has at least one of these."""
 
-_CUTS: Final = frozenset({"length", "max_tokens", "content_filter"})
+CHAT_CUTS: Final = frozenset(
+    {
+        "length",
+        "max_tokens",
+        "model_length",
+        "content_filter",
+        "sensitive",
+        "error",
+        "abort",
+        "network_error",
+        "insufficient_system_resource",
+    }
+)
 """Values of ``finish_reason`` that mean the model was stopped. Compatible servers have some of their own."""
 
 _FOLLOW_UP: Final = "The pictures that the tool results above refer to follow. They come from tools, not from the user."
@@ -36,7 +48,7 @@ def parse_chat_tool_calls(message: object, *, names: Mapping[str, str] | None = 
     Raises:
         MessageError: *message* is none of these, or its calls have the form of another provider.
     """
-    return refuse_foreign(message, build_turn(_found(message), _CHAT, names))
+    return refuse_foreign(message, build_turn(_found(message), CHAT, names))
 
 
 def _found(message: object) -> Found:
@@ -73,7 +85,7 @@ def _in_message(message: object, path: str, stop_reason: str | None) -> Found:
     calls = items(field(message, "tool_calls"), f"{path}.tool_calls", "a list of tool calls")
     legacy = record(message, path, "function_call")
     others = () if legacy is None else (_other("function_call", legacy, f"{path}.function_call"),)
-    cut = stop_reason if stop_reason in _CUTS else None
+    cut = stop_reason if stop_reason in CHAT_CUTS else None
     return Found(calls, f"{path}.tool_calls", stop_reason, cut, others=others)
 
 
@@ -116,4 +128,4 @@ def _pictures(owner: str, pieces: Sequence[Piece]) -> list[Json]:
     return parts
 
 
-_CHAT: Final = Dialect("openai-chat", _read, _render)
+CHAT: Final = Dialect("openai-chat", _read, _render)

@@ -11,10 +11,10 @@ from ._message import MessageError, field, has, is_list, items, record, require_
 from ._openai_chat import OPENAI_MEDIA
 from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, build_turn, cut_off
 
-__all__ = ("parse_response_tool_calls",)
+__all__ = ("RESPONSES", "RESPONSE_CUTS", "parse_response_tool_calls")
 
 _SHAPES: Final = "a response, its list of output items or one output item"
-_CUTS: Final = frozenset({"incomplete", "failed", "cancelled", "in_progress", "queued"})
+RESPONSE_CUTS: Final = frozenset({"incomplete", "failed", "cancelled", "in_progress", "queued"})
 """Values of ``status`` that mean the response is not whole."""
 
 _OPEN: Final = frozenset({"incomplete", "in_progress"})
@@ -36,7 +36,7 @@ def parse_response_tool_calls(message: object, *, names: Mapping[str, str] | Non
     Raises:
         MessageError: *message* is none of these, or its calls have the form of another provider.
     """
-    return refuse_foreign(message, build_turn(_found(message), _RESPONSES, names))
+    return refuse_foreign(message, build_turn(_found(message), RESPONSES, names))
 
 
 def _found(message: object) -> Found:
@@ -50,7 +50,7 @@ def _found(message: object) -> Found:
         status = word(node, "$", "status")
         reason = word_or_none(record(node, "$", "incomplete_details"), "reason") or status
         entries = items(output, "$.output", "a list of output items")
-        return Found(entries, "$.output", reason, reason if status in _CUTS else None)
+        return Found(entries, "$.output", reason, reason if status in RESPONSE_CUTS else None)
     if word_or_none(node, "type") is None:
         raise MessageError("$", node, _SHAPES)
     return Found((node,), "$")
@@ -107,4 +107,4 @@ def _render(answers: Sequence[Answer]) -> list[Json]:
     return outputs
 
 
-_RESPONSES: Final = Dialect("openai-responses", _read, _render)
+RESPONSES: Final = Dialect("openai-responses", _read, _render)

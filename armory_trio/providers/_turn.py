@@ -171,6 +171,7 @@ class Found(msgspec.Struct, frozen=True):
         cut: The same when it means that the message was cut off.
         defect: What is wrong with every call of the message.
         others: Calls of other types that stand elsewhere.
+        defects: What is wrong with single entries, by their place in ``entries``, whatever they say themselves.
     """
 
     entries: Sequence[object]
@@ -179,6 +180,7 @@ class Found(msgspec.Struct, frozen=True):
     cut: str | None = None
     defect: CallDefect | None = None
     others: tuple[OtherCall, ...] = ()
+    defects: Mapping[int, CallDefect] = {}
 
 
 class Dialect(msgspec.Struct, frozen=True):
@@ -211,7 +213,7 @@ def build_turn(found: Found, dialect: Dialect, names: Mapping[str, str] | None) 
         dialect.read(entry, f"{found.path}[{at}]", found.cut if at == last else None)
         for at, entry in enumerate(found.entries)
     ]
-    raw = [call for call in read if isinstance(call, RawCall)]
+    raw = [_doubted(call, found.defects.get(at)) for at, call in enumerate(read) if isinstance(call, RawCall)]
     others = (*found.others, *(call for call in read if isinstance(call, OtherCall)))
     ids = _unique_ids([call.wire_id for call in raw])
     calls = tuple(_believed(call, call_id, names or {}, found.defect) for call, call_id in zip(raw, ids, strict=True))
@@ -220,6 +222,10 @@ def build_turn(found: Found, dialect: Dialect, names: Mapping[str, str] | None) 
         for call, made in zip(raw, calls, strict=True)
     )
     return Turn(dialect.provider, calls, others, found.stop_reason, wire, dialect.render)
+
+
+def _doubted(raw: RawCall, defect: CallDefect | None) -> RawCall:
+    return raw if defect is None else msgspec.structs.replace(raw, defect=defect)
 
 
 def _believed(raw: RawCall, call_id: str, names: Mapping[str, str], doubt: CallDefect | None) -> ToolCall:

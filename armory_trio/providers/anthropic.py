@@ -6,14 +6,15 @@ Works on decoded JSON and on the types of the official SDK alike, without import
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import ClassVar, Final
 
+from ._assembly_anthropic import AnthropicStream
 from ._blocks import Media, MediaRules, Piece, admitted, encoded, labelled, media_type_of, noun, numbered, pieces_of
 from ._detect import refuse_foreign
 from ._message import MessageError, field, has, is_list, items, require_record, word, word_or_none
 from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, build_turn, cut_off
 
-__all__ = ("parse_tool_calls",)
+__all__ = ("MessageAssembler", "parse_tool_calls")
 
 _MEDIA: Final = MediaRules(frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"}), 5 * 1024 * 1024)
 """The smallest limit among the places that serve these models."""
@@ -103,3 +104,19 @@ def _image(media: Media) -> Json:
 
 
 _ANTHROPIC: Final = Dialect("anthropic", _read, _render, _is_filler)
+
+
+class MessageAssembler(AnthropicStream):
+    """Puts the events of one streamed Messages API message together.
+
+    Feed it the events of ``create(stream=True)`` or of ``stream()``, as the SDK's objects or as JSON.
+
+    Args:
+        names: What the tools are called here, by the name that the provider knows. Other names pass as they are.
+        limits: How much is kept.
+    """
+
+    cuts: ClassVar[frozenset[str]] = _CUTS
+
+    def _dialect(self) -> Dialect:
+        return _ANTHROPIC

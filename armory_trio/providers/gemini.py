@@ -9,8 +9,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, cast
 
+import msgspec
+
 from ..definitions import CallDefect, ImageContent, JsonContent, ToolResult, parse_json
 from ..errors import JsonError
+from ._assembly_gemini import GeminiStream
 from ._blocks import (
     Media,
     MediaRules,
@@ -28,7 +31,7 @@ from ._message import MessageError, field, has, is_list, items, record, require_
 from ._text import is_encodable
 from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, WireCall, build_turn, cut_off
 
-__all__ = ("parse_tool_calls",)
+__all__ = ("ContentAssembler", "parse_tool_calls")
 
 _IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
 _AUDIO: Final = frozenset({"audio/wav", "audio/mpeg", "audio/aiff", "audio/aac", "audio/ogg", "audio/flac"})
@@ -233,3 +236,26 @@ def _inline(media: Media) -> Json:
 
 _GEMINI_3: Final = Dialect("gemini", _read, _render_inside, _is_filler)
 _GEMINI: Final = Dialect("gemini", _read, _render_apart, _is_filler)
+
+
+class ContentAssembler(GeminiStream):
+    """Puts the chunks of one streamed Gemini response together.
+
+    Feed it the chunks of ``generate_content_stream``, as the SDK's objects or as JSON. Calls that come whole and calls
+    whose arguments are streamed value by value are both read.
+
+    Args:
+        names: What the tools are called here, by the name that the provider knows. Other names pass as they are.
+        model: The model that writes it; by default what the chunks say. See `parse_tool_calls`.
+        candidate: The index of the candidate that the conversation goes on with; others are ignored.
+        limits: How much is kept.
+    """
+
+    def _found(self) -> Found:
+        found = _in_content({"parts": self._entries()}, "$", self._stop_reason)
+        cut = self._lost or found.cut
+        defects = self._calls.defects(self._places(), cut, lost=self._lost is not None)
+        return msgspec.structs.replace(found, cut=cut, defects=defects)
+
+    def _dialect(self) -> Dialect:
+        return _GEMINI_3 if _takes_media(self._model) else _GEMINI

@@ -1,0 +1,207 @@
+"""Chunks of a Chat Completions stream into a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import ClassVar, Final
+
+import msgspec
+
+from ._assembly import DEFAULT_ASSEMBLY_LIMITS, Assembler, AssemblyLimits, Slot, argument_text, size_of
+from ._assembly_match import Fragment, Matcher
+from ._message import MessageError, field, has, is_record, items, record, require_record, word, word_or_none
+from ._openai_chat import CHAT, CHAT_CUTS
+from ._text import shortened
+from ._turn import Dialect, Found, Json, OtherCall, Provider, Turn
+
+__all__ = ("ChatAssembler",)
+
+_EVENTS: Final = "a chunk of a chat completion, or the text '[DONE]'"
+_TEXTS: Final = ("content", "refusal", "reasoning_content")
+"""Fields of a delta whose pieces are put together. The last one is sent, and wanted back, by compatible servers."""
+
+
+_DERIVED: Final = ("content.", "refusal.", "tool_calls.", "logprobs.", "ping")
+"""How the types of events begin that the SDK's own helper derives from chunks; and what proxies keep a line open with."""
+
+
+class _Other(msgspec.Struct, frozen=True):
+    kind: str
+    id: str | None
+    name: str | None
+    pieces: list[str]
+
+
+class ChatAssembler(Assembler):
+    """Puts the chunks of one streamed Chat Completions message together.
+
+    Feed it the chunks of ``create(stream=True)`` or the events of ``stream()``, as the SDK's objects or as JSON. Whoever
+    reads the event stream himself may feed the closing ``[DONE]``, too: a server that sends no ``finish_reason`` says
+    by it alone that the message is whole.
+
+    Args:
+        names: What the tools are called here, by the name that the provider knows. Other names pass as they are.
+        tools: The names that were offered. They decide where a name said twice and a name in two halves look alike.
+        choice: The index of the choice that the conversation goes on with; others are ignored.
+        limits: How much is kept.
+    """
+
+    provider: ClassVar[Provider] = "openai-chat"
+
+    def __init__(
+        self,
+        *,
+        names: Mapping[str, str] | None = None,
+        tools: Collection[str] | None = None,
+        choice: int = 0,
+        limits: AssemblyLimits = DEFAULT_ASSEMBLY_LIMITS,
+    ) -> None:
+        super().__init__(names=names, limits=limits)
+        self._choice = choice
+        self._texts: dict[str, list[str]] = {}
+        self._entries: list[Slot | _Other] = []
+        """Calls, and entries of other types, in order."""
+
+        self._others: dict[object, _Other] = {}
+        self._extras: dict[int, object] = {}
+        self._legacy: tuple[list[str], list[str]] | None = None
+        self._matcher = Matcher(self._calls, tools)
+
+    def _take(self, event: object) -> None:
+        if isinstance(event, str):
+            if event.strip() != "[DONE]":
+                raise MessageError("$", event, _EVENTS)
+            self._end()
+            return
+        node = require_record(event, "$", _EVENTS)
+        kind = word_or_none(node, "type")
+        if kind == "chunk":
+            node = require_record(field(node, "chunk"), "$.chunk", "a chunk of a chat completion")
+        elif kind is not None and kind.startswith(_DERIVED):
+            return
+        if (error := field(node, "error")) is not None:
+            said = error if isinstance(error, str) else word_or_none(error, "message", "code")
+            self._lost = f"the provider sent an error: {shortened(said or 'without words')}"
+            return
+        if not has(node, "choices"):
+            raise MessageError("$", node, _EVENTS)
+        for at, choice in enumerate(items(field(node, "choices"), "$.choices", "a list of choices")):
+            self._take_choice(choice, f"$.choices[{at}]")
+
+    def _take_choice(self, choice: object, path: str) -> None:
+        index = field(require_record(choice, path, "a choice"), "index")
+        if type(index) is int and index != self._choice:
+            return
+        name = "delta" if field(choice, "delta") is not None else "message"
+        delta = record(choice, path, name)
+        if delta is not None:
+            self._take_delta(delta, f"{path}.{name}")
+        stop_reason = word(choice, path, "finish_reason")
+        if stop_reason and self._stop_reason not in CHAT_CUTS:
+            self._stop_reason = stop_reason
+            self._end()
+
+    def _take_delta(self, delta: object, path: str) -> None:
+        for name in _TEXTS:
+            piece = word_or_none(delta, name)
+            if piece:
+                self._calls.keep(size_of(piece))
+                self._texts.setdefault(name, []).append(piece)
+        legacy = record(delta, path, "function_call")
+        if legacy is not None:
+            self._legacy = self._legacy or ([], [])
+            for pieces, name in zip(self._legacy, ("name", "arguments"), strict=True):
+                piece = word_or_none(legacy, name) or ""
+                self._calls.keep(size_of(piece))
+                pieces.append(piece)
+        entries = items(field(delta, "tool_calls"), f"{path}.tool_calls", "a list of tool calls")
+        for at, entry in enumerate(entries):
+            self._take_entry(require_record(entry, f"{path}.tool_calls[{at}]", "a tool call"), at, len(entries), path)
+
+    def _take_entry(self, entry: object, at: int, count: int, path: str) -> None:
+        place = f"{path}.tool_calls[{at}]"
+        kind, function = word(entry, place, "type"), record(entry, place, "function")
+        index, name, arguments = field(entry, "index"), field(function, "name"), field(function, "arguments")
+        if function is None and (kind not in (None, "", "function") or is_record(field(entry, "custom"))):
+            self._take_other(entry, kind or "", index if type(index) is int else at)
+            return
+        piece = Fragment(
+            word(entry, place, "id") or None,
+            index if type(index) is int else None,
+            name if isinstance(name, str) else "",
+            arguments if isinstance(arguments, str) else "",
+            at,
+            count,
+        )
+        known = len(self._calls.slots)
+        slot = self._matcher.slot_of(piece)
+        self._entries += self._calls.slots[known:]
+        if slot is None:
+            return
+        if (extra := field(entry, "extra_content")) is not None:
+            self._extras[slot.position] = extra
+        if isinstance(arguments, str):
+            if not _is_resent(slot, piece):
+                self._calls.write(slot, arguments)
+        elif arguments is not None:
+            self._calls.put(slot, arguments)
+
+    def _take_other(self, entry: object, kind: str, index: object) -> None:
+        """A piece of an entry of another type. Only the first one has to say which type that is."""
+        own = field(entry, kind) if kind else field(entry, "custom")
+        other = self._others.get(index) if kind in ("", "function") or word_or_none(entry, "id") is None else None
+        if other is None:
+            self._calls.keep(len(kind))
+            other = _Other(kind or "custom", word_or_none(entry, "id"), word_or_none(own, "name"), [])
+            self._entries.append(other)
+            self._others[index] = other
+        self._calls.latest = None
+        if piece := word_or_none(own, "input"):
+            self._calls.keep(size_of(piece))
+            other.pieces.append(piece)
+
+    def _found(self) -> Found:
+        entries = [
+            _call(entry, entry.arguments) if isinstance(entry, Slot) else _other(entry) for entry in self._entries
+        ]
+        places = {place: entry for place, entry in enumerate(self._entries) if isinstance(entry, Slot)}
+        stopped = self._stop_reason if self._stop_reason in CHAT_CUTS else None
+        cut = self._lost or stopped
+        defects = self._calls.defects(places, cut, lost=self._lost is not None)
+        others: tuple[OtherCall, ...] = ()
+        if self._legacy is not None:
+            others = (OtherCall("function_call", None, "".join(self._legacy[0]), "$.function_call"),)
+        return Found(entries, "$.tool_calls", self._stop_reason, cut, others=others, defects=defects)
+
+    def _written(self, turn: Turn) -> Json:
+        message: Json = {"role": "assistant", "content": None}
+        message |= {name: "".join(pieces) for name, pieces in self._texts.items()}
+        if self._legacy is not None:
+            message["function_call"] = dict(zip(("name", "arguments"), map("".join, self._legacy), strict=True))
+        calls: list[Json] = []
+        for entry in self._entries:
+            if isinstance(entry, Slot):
+                wire, extra = turn.wire[entry.position], self._extras.get(entry.position)
+                call = {**_call(entry, argument_text(entry)), "id": wire.reply_id}
+                calls.append(call if extra is None else {**call, "extra_content": extra})
+            else:
+                calls.append(_other(entry))
+        return {**message, "tool_calls": calls} if calls else message
+
+    def _dialect(self) -> Dialect:
+        return CHAT
+
+
+def _call(slot: Slot, arguments: object) -> Json:
+    return {"id": slot.wire_id, "type": "function", "function": {"name": slot.name, "arguments": arguments}}
+
+
+def _other(entry: _Other) -> Json:
+    own: Json = {"name": entry.name, "input": "".join(entry.pieces)}
+    return {"id": entry.id, "type": entry.kind, entry.kind: own}
+
+
+def _is_resent(slot: Slot, piece: Fragment) -> bool:
+    """Whether a server sends a call whole once more at its end: with its id, its name and the very same arguments."""
+    is_named_again = piece.wire_id is not None and piece.name == slot.name
+    return is_named_again and slot.is_whole and bool(slot.reader.value) and piece.text == slot.text

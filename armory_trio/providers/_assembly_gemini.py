@@ -1,0 +1,199 @@
+"""Chunks of a Gemini stream into a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Final, cast
+
+from ..definitions import CallDefect
+from ._arguments import read_arguments
+from ._assembly import DEFAULT_ASSEMBLY_LIMITS, Assembler, AssemblyLimits, Slot, size_of, weight_of
+from ._assembly_paths import PartialArguments
+from ._message import MessageError, as_json, field, has, items, record, require_record, word, word_or_none
+from ._text import shortened
+from ._turn import Json, Provider, Turn
+
+__all__ = ("GeminiStream", "StreamedPart")
+
+_EVENTS: Final = "a chunk of a streamed response"
+_CHUNK_MARKS: Final = (
+    ("candidates",),
+    ("usageMetadata", "usage_metadata"),
+    ("promptFeedback", "prompt_feedback"),
+    ("modelVersion", "model_version"),
+    ("responseId", "response_id"),
+)
+_CALL: Final = ("functionCall", "function_call")
+_SIGNATURE: Final = ("thoughtSignature", "thought_signature")
+
+
+class StreamedPart:
+    """One part of the content while it comes in.
+
+    Args:
+        entry: The part, without its call.
+        slot: Its call, if it is one.
+    """
+
+    __slots__ = ("entry", "pieces", "slot")
+
+    def __init__(self, entry: Json, slot: Slot | None, pieces: list[str] | None = None) -> None:
+        self.entry = entry
+        self.slot = slot
+        self.pieces = pieces
+        """The text of a part that is nothing else; the next one of its kind may go on with it."""
+
+    def whole(self, arguments: object) -> Json:
+        if self.pieces is not None:
+            return {**self.entry, "text": "".join(self.pieces)}
+        if self.slot is None:
+            return self.entry
+        call: Json = {"name": self.slot.name, "args": arguments}
+        if self.slot.wire_id is not None:
+            call["id"] = self.slot.wire_id
+        return {**self.entry, "functionCall": call}
+
+
+class GeminiStream(Assembler):
+    """What `armory_trio.providers.gemini.ContentAssembler` does, but for what its parser knows."""
+
+    provider: ClassVar[Provider] = "gemini"
+
+    def __init__(
+        self,
+        *,
+        names: Mapping[str, str] | None = None,
+        model: str | None = None,
+        candidate: int = 0,
+        limits: AssemblyLimits = DEFAULT_ASSEMBLY_LIMITS,
+    ) -> None:
+        super().__init__(names=names, limits=limits)
+        self._model = model
+        self._candidate = candidate
+        self._parts: list[StreamedPart] = []
+
+    def _take(self, event: object) -> None:
+        node = require_record(event, "$", _EVENTS)
+        if (error := field(node, "error")) is not None:
+            said = word_or_none(error, "message", "status") or "without words"
+            self._lost = f"the provider sent an error: {shortened(said)}"
+            return
+        if not any(has(node, name) for names in _CHUNK_MARKS for name in names):
+            raise MessageError("$", node, _EVENTS)
+        self._model = self._model or word_or_none(node, "modelVersion", "model_version")
+        if field(field(node, "promptFeedback", "prompt_feedback"), "blockReason", "block_reason") is not None:
+            self._end()
+        for at, candidate in enumerate(items(field(node, "candidates"), "$.candidates", "a list of candidates")):
+            index = field(require_record(candidate, f"$.candidates[{at}]", "a candidate"), "index")
+            if type(index) is not int or index == self._candidate:
+                self._take_candidate(candidate, f"$.candidates[{at}]")
+
+    def _take_candidate(self, candidate: object, path: str) -> None:
+        content = record(candidate, path, "content")
+        parts = items(field(content, "parts"), f"{path}.content.parts", "a list of parts")
+        for at, part in enumerate(parts):
+            self._take_part(part, f"{path}.content.parts[{at}]")
+        reason = word(candidate, path, "finishReason", "finish_reason")
+        if reason not in (None, "", "FINISH_REASON_UNSPECIFIED"):
+            self._stop_reason = reason
+            self._end()
+
+    def _take_part(self, part: object, path: str) -> None:
+        call = record(require_record(part, path, "a part"), path, *_CALL)
+        if call is not None:
+            self._take_call(part, call, f"{path}.functionCall")
+            return
+        text = field(part, "text")
+        rest = {name: value for name, value in as_json(part).items() if name != "text" and value is not None}
+        last = self._parts[-1] if self._parts else None
+        if isinstance(text, str):
+            if not text and not rest:
+                return
+            self._calls.keep(size_of(text))
+            if last is not None and last.pieces is not None and last.entry == rest and not _is_signed(rest):
+                last.pieces.append(text)
+                return
+        self._calls.keep(weight_of(rest))
+        if not (isinstance(text, str) and not text.strip()):
+            self._calls.latest = None  # a blank part says nothing, so the call before it may be the one that was cut
+        self._parts.append(StreamedPart(rest, None, [text] if isinstance(text, str) else None))
+
+    def _take_call(self, part: object, call: object, path: str) -> None:
+        wire_id, name = word(call, path, "id") or None, field(call, "name")
+        partial = items(
+            field(call, "partialArgs", "partial_args"), f"{path}.partialArgs", "a list of partial arguments"
+        )
+        goes_on = field(call, "willContinue", "will_continue") is True
+        arguments = field(call, "args")
+        known = name if isinstance(name, str) else ""
+        streamed = self._streamed(wire_id, known)
+        if streamed is None:
+            streamed = self._calls.begin(wire_id, known)
+            self._parts.append(StreamedPart({}, streamed))
+            if goes_on or partial:
+                streamed.draft = PartialArguments()
+        self._sign(streamed, part)
+        if streamed.draft is None:
+            self._calls.put(streamed, {} if arguments is None else arguments)
+            self._calls.close(streamed)
+            return
+        self._add(streamed, streamed.draft, partial)
+        if arguments and arguments != streamed.draft.value:
+            self._calls.doubt([streamed], "its arguments came twice, and not alike")
+        if not goes_on:
+            self._close(streamed, streamed.draft)
+
+    def _streamed(self, wire_id: str | None, name: str) -> Slot | None:
+        """The call that a part goes on with, None when it begins one: by id, else the one that is still open."""
+        still_open = [slot for slot in self._calls.slots if slot.draft is not None and not slot.closed]
+        named = [slot for slot in still_open if wire_id is not None and slot.wire_id == wire_id]
+        if named:
+            return named[-1]
+        if not still_open:
+            return None
+        if not name and wire_id is None:
+            self._calls.doubt(still_open[:-1], "it has no id")
+            return still_open[-1]
+        # Another call begins before this one has ended, or it is the same one under another id.
+        self._calls.doubt(still_open, "another call began before its end")
+        return None
+
+    def _add(self, slot: Slot, draft: PartialArguments, partial: object) -> None:
+        before = draft.size
+        for part in cast("list[object]", partial):
+            draft.add(require_record(part, "$.partialArgs", "a partial argument"))
+        self._calls.grew(slot, draft.size - before)
+        if draft.defect is not None:
+            words = f"The arguments came in parts that do not fit ({draft.defect}). Send the whole call again."
+            self._calls.refuse([slot], CallDefect("MALFORMED_CALL", words))
+
+    def _close(self, slot: Slot, draft: PartialArguments) -> None:
+        if draft.is_open:
+            words = "A value of the arguments was to go on and never did. Send the whole call again."
+            self._calls.refuse([slot], CallDefect("TRUNCATED_CALL", words))
+        slot.value = draft.value
+        self._calls.close(slot)
+
+    def _sign(self, slot: Slot, part: object) -> None:
+        """Keep what stands beside the call, such as the signature of the thought that led to it."""
+        beside = {name: value for name, value in as_json(part).items() if name not in _CALL and value is not None}
+        if beside:
+            self._calls.keep(weight_of(beside))
+            streamed = next(part for part in self._parts if part.slot is slot)
+            streamed.entry = {**streamed.entry, **beside}
+
+    def _entries(self) -> list[Json]:
+        return [part.whole(None if part.slot is None else part.slot.arguments) for part in self._parts]
+
+    def _places(self) -> dict[int, Slot]:
+        return {place: part.slot for place, part in enumerate(self._parts) if part.slot is not None}
+
+    def _written(self, turn: Turn) -> Json:  # noqa: ARG002  # this format needs no ids
+        parts = [
+            part.whole(None if part.slot is None else read_arguments(part.slot.arguments)[0]) for part in self._parts
+        ]
+        return {"role": "model", "parts": parts}
+
+
+def _is_signed(entry: Mapping[str, object]) -> bool:
+    return any(name in entry for name in _SIGNATURE)

@@ -1,0 +1,228 @@
+"""Events of a Responses API stream into a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
+
+from ._assembly import DEFAULT_ASSEMBLY_LIMITS, Assembler, AssemblyLimits, Slot, argument_text, weight_of
+from ._message import MessageError, as_json, field, items, record, require_record, word, word_or_none
+from ._openai_responses import RESPONSE_CUTS, RESPONSES
+from ._text import shortened
+from ._turn import Dialect, Found, Json, Provider, Turn
+
+__all__ = ("ResponseAssembler",)
+
+_EVENTS: Final = "an event of a response stream"
+_ENDS: Final = ("response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done")
+_DELTA: Final = "response.function_call_arguments.delta"
+_DONE: Final = "response.function_call_arguments.done"
+_TWICE: Final = "its arguments came twice, and not alike"
+
+
+class _Item:
+    """One output item while it comes in."""
+
+    __slots__ = ("entry", "index", "item_id", "slot")
+
+    def __init__(self, index: int | None, item_id: str | None, entry: Json, slot: Slot | None) -> None:
+        self.index = index
+        self.item_id = item_id
+        self.entry = entry
+        self.slot = slot
+
+    def whole(self) -> Json:
+        is_said = self.slot is not None and self.slot.has_begun
+        return {**self.entry, "arguments": self.slot.arguments} if self.slot is not None and is_said else self.entry
+
+
+class ResponseAssembler(Assembler):
+    """Puts the events of one streamed response of the Responses API together.
+
+    Feed it the events of ``create(stream=True)`` or of ``stream()``, as the SDK's objects or as JSON.
+
+    The arguments of a call come up to four times: in pieces, whole, in the finished item and in the finished response.
+    A call whose arguments are not the same each time is refused.
+
+    Args:
+        names: What the tools are called here, by the name that the provider knows. Other names pass as they are.
+        limits: How much is kept.
+    """
+
+    provider: ClassVar[Provider] = "openai-responses"
+
+    def __init__(
+        self, *, names: Mapping[str, str] | None = None, limits: AssemblyLimits = DEFAULT_ASSEMBLY_LIMITS
+    ) -> None:
+        super().__init__(names=names, limits=limits)
+        self._items: list[_Item] = []
+        self._cut: str | None = None
+
+    def _take(self, event: object) -> None:
+        node = require_record(event, "$", _EVENTS)
+        kind = word(node, "$", "type")
+        if kind is None:
+            raise MessageError("$", node, _EVENTS)
+        if kind == "response.output_item.added":
+            self._take_item(record(node, "$", "item"), _index(node), is_done=False)
+        elif kind == "response.output_item.done":
+            self._take_item(record(node, "$", "item"), _index(node), is_done=True)
+        elif kind == _DELTA:
+            self._grow(node, word(node, "$", "delta") or "")
+        elif kind == _DONE:
+            self._close(node, word(node, "$", "arguments"))
+        elif kind in _ENDS:
+            self._finished(record(node, "$", "response"))
+        elif kind.startswith(("message_", "content_block_")):
+            raise MessageError("$.type", kind, _EVENTS)
+        elif kind == "error":
+            said = word_or_none(node, "message") or word_or_none(field(node, "error"), "message") or "without words"
+            self._lost = f"the provider sent an error: {shortened(said)}"
+
+    def _take_item(self, item: object, index: int | None, *, is_done: bool) -> None:
+        kind = word(require_record(item, "$.item", "an output item"), "$.item", "type") or ""
+        known = self._known(item, index)
+        if known is None:
+            known = self._begin(item, kind, index)
+        elif not is_done and known.slot is not None and known.slot.has_begun:
+            self._calls.doubt([known.slot], "it began twice")
+        entry = as_json(item)
+        self._calls.keep(weight_of(entry))
+        known.entry = {**known.entry, **entry}
+        if known.slot is None:
+            return
+        self._identify(known.slot, item)
+        if is_done:  # what an item has at its beginning is no more than a seed
+            self._say_whole(known.slot, field(item, "arguments"))
+            self._calls.close(known.slot)
+
+    def _begin(self, item: object, kind: str, index: int | None) -> _Item:
+        slot: Slot | None = None
+        if kind == "function_call":
+            name = field(item, "name")
+            slot = self._calls.begin(word(item, "$.item", "call_id") or None, name if isinstance(name, str) else "")
+        else:
+            self._calls.latest = None
+        known = _Item(index, word_or_none(item, "id") or None, {}, slot)
+        self._items.append(known)
+        return known
+
+    def _identify(self, slot: Slot, item: object) -> None:
+        """Take over what the item says of its call, or refuse the call if it said something else before."""
+        name, call_id = field(item, "name"), word(item, "$.item", "call_id") or None
+        if isinstance(name, str) and slot.name not in ("", name):
+            self._calls.doubt([slot], "it has two names")
+        if call_id is not None and slot.wire_id not in (None, call_id):
+            self._calls.doubt([slot], "it has two ids")
+        slot.name = slot.name or (name if isinstance(name, str) else "")
+        slot.wire_id = slot.wire_id or call_id
+
+    def _known(self, item: object, index: int | None) -> _Item | None:
+        """The item of which *item* is a later form."""
+        item_id, call_id = word_or_none(item, "id"), word_or_none(item, "call_id")
+        kind = word_or_none(item, "type")
+        for known in self._items:
+            if known.entry.get("type") != kind:
+                continue
+            if item_id and known.item_id:
+                if item_id == known.item_id and index in (None, known.index):
+                    return known
+                continue
+            same_index = index is not None and index == known.index
+            same_call = bool(call_id) and known.slot is not None and known.slot.wire_id == call_id
+            if same_index or (same_call and (index is None or known.index is None)):
+                return known
+        return None
+
+    def _calls_at(self, node: object) -> list[Slot]:
+        """The calls that a fragment can be meant for: by id first, then by index, then the one that is open."""
+        item_id, index = word_or_none(node, "item_id"), _index(node)
+        calls = [known for known in self._items if known.slot is not None]
+        named = [known for known in calls if item_id and known.item_id == item_id]
+        there = [known for known in calls if index is not None and known.index == index]
+        if named and there and index is not None and not set(named) & set(there):
+            found = [*named, *there]
+        elif len(named) > 1:
+            found = [known for known in named if known in there] or named
+        elif named or there:
+            found = named or there
+        else:
+            found = [known for known in calls if known.slot is not None and not known.slot.closed]
+        return [known.slot for known in found if known.slot is not None]
+
+    def _grow(self, node: object, piece: str) -> None:
+        found = self._calls_at(node)
+        if len(found) != 1:
+            self._calls.doubt(found, "its id and its index are those of no call, or of several")
+        elif found[0].closed and piece.strip():
+            self._calls.doubt(found, "more came after its end")
+        else:
+            self._calls.write(found[0], piece)
+
+    def _close(self, node: object, arguments: str | None) -> None:
+        found = self._calls_at(node)
+        if len(found) != 1:
+            self._calls.doubt(found, "its id and its index are those of no call, or of several")
+            return
+        [slot] = found
+        self._say_whole(slot, arguments)
+        self._calls.close(slot)
+
+    def _say_whole(self, slot: Slot, arguments: object) -> None:
+        """*arguments* are all of them, said once more or for the first time."""
+        if slot.has_begun:
+            if slot.arguments != arguments:
+                self._calls.doubt([slot], _TWICE)
+        elif isinstance(arguments, str):
+            self._calls.write(slot, arguments)
+        elif arguments is not None:
+            self._calls.put(slot, arguments)
+
+    def _finished(self, response: object) -> None:
+        status = word(response, "$.response", "status")
+        reason = word_or_none(field(response, "incomplete_details"), "reason") or status
+        self._stop_reason = reason
+        self._cut = reason if status in RESPONSE_CUTS else None
+        self._end()
+        output = items(field(response, "output"), "$.response.output", "a list of output items")
+        if output:
+            self._settle(output)
+
+    def _settle(self, output: Sequence[object]) -> None:
+        """The finished response has all items: what it lacks was never a call of it, and what it adds is one."""
+        mentioned: set[int] = set()
+        for at, item in enumerate(output):
+            kind = word(require_record(item, "$.response.output", "an output item"), "$.item", "type") or ""
+            known = self._known(item, at) or self._known(item, None)
+            if known is None or kind == "function_call":
+                self._take_item(item, None if known is not None else at, is_done=True)
+                known = self._known(item, at) or self._known(item, None)
+            if known is not None and known.slot is not None:
+                mentioned.add(known.slot.position)
+        absent = [slot for slot in self._calls.slots if slot.position not in mentioned]
+        self._calls.doubt(absent, "the finished response does not have it")
+
+    def _found(self) -> Found:
+        cut = self._lost or self._cut
+        places = {place: item.slot for place, item in enumerate(self._items) if item.slot is not None}
+        defects = self._calls.defects(places, cut, lost=self._lost is not None)
+        entries = [item.whole() for item in self._items]
+        return Found(entries, "$.output", self._stop_reason, cut, defects=defects)
+
+    def _written(self, turn: Turn) -> Json:
+        output: list[Json] = []
+        for item in self._items:
+            if item.slot is None:
+                output.append(item.entry)
+                continue
+            text = argument_text(item.slot)
+            output.append({**item.entry, "call_id": turn.wire[item.slot.position].reply_id, "arguments": text})
+        return {"output": output}
+
+    def _dialect(self) -> Dialect:
+        return RESPONSES
+
+
+def _index(node: object) -> int | None:
+    index = field(node, "output_index")
+    return index if type(index) is int else None
