@@ -7,9 +7,9 @@ and no SDK is needed here: messages may be decoded JSON or the types of the offi
 from __future__ import annotations
 
 from . import anthropic, gemini, openai
-from ._assembly import (
+from ._assembly import Assembler
+from ._assembly_news import (
     ArgumentsGrew,
-    Assembler,
     AssemblyLimits,
     CallBegan,
     CallClosed,

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from ._arguments import read_arguments
-from ._assembly import DEFAULT_ASSEMBLY_LIMITS, Assembler, AssemblyLimits, Slot, size_of, weight_of
+from ._assembly import Assembler
+from ._assembly_calls import Slot, size_of, weight_of
+from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
 from ._message import MessageError, as_json, field, items, record, require_record, word, word_or_none
 from ._text import shortened
 from ._turn import Found, Json, Provider, Turn, cut_off

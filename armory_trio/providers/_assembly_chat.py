@@ -7,8 +7,10 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from ._assembly import DEFAULT_ASSEMBLY_LIMITS, Assembler, AssemblyLimits, Slot, argument_text, size_of
+from ._assembly import Assembler
+from ._assembly_calls import Slot, argument_text, size_of
 from ._assembly_match import Fragment, Matcher
+from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
 from ._message import MessageError, field, has, is_record, items, record, require_record, word, word_or_none
 from ._openai_chat import CHAT, CHAT_CUTS
 from ._text import shortened

@@ -7,7 +7,9 @@ from typing import ClassVar, Final, cast
 
 from ..definitions import CallDefect
 from ._arguments import read_arguments
-from ._assembly import DEFAULT_ASSEMBLY_LIMITS, Assembler, AssemblyLimits, Slot, size_of, weight_of
+from ._assembly import Assembler
+from ._assembly_calls import Slot, size_of, weight_of
+from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
 from ._assembly_paths import PartialArguments
 from ._message import MessageError, as_json, field, has, items, record, require_record, word, word_or_none
 from ._text import shortened

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from ._assembly import Calls, Slot
+from ._assembly_calls import Calls, Slot
 
 __all__ = ("Fragment", "Matcher")
 
@@ -45,12 +45,15 @@ class Matcher:
             that came in two equal halves look alike.
     """
 
-    __slots__ = ("_by_index", "_calls", "_tools")
+    __slots__ = ("_by_index", "_calls", "_echoed", "_tools")
 
     def __init__(self, calls: Calls, tools: Collection[str] | None) -> None:
         self._calls = calls
         self._tools = tools
         self._by_index: dict[int, list[Slot]] = {}
+        self._echoed: Slot | None = None
+        """The call whose name came once more when it was whole: an echo, or the next call of that tool."""
+
 
     def slot_of(self, piece: Fragment) -> Slot | None:
         """The call of *piece*, with its id and name taken over; None when it was refused or says nothing."""
@@ -108,7 +111,8 @@ class Matcher:
             return self._orphan(piece)
         if not still_open:
             is_echo = bool(slots) and slots[-1].name == piece.name and not piece.text.strip()
-            return slots[-1] if is_echo else self._begin(piece)
+            self._echoed = slots[-1] if is_echo else None
+            return self._echoed or self._begin(piece)
         alike = [slot for slot in still_open if slot.name == piece.name]
         if len(still_open) == 1 and (alike or still_open[0].has_begun):
             return self._goes_on(alike[0], piece) if alike else self._begin(piece)
@@ -129,6 +133,9 @@ class Matcher:
         slots, still_open = self._calls.slots, self._open()
         if not slots:
             return self._begin(piece)
+        if piece.text.strip() and not still_open and self._echoed is slots[-1]:
+            # The name that was said again was no echo: arguments that are whole take no more text.
+            return self._begin(msgspec.structs.replace(piece, name=slots[-1].name))
         if len(slots) == 1 or (piece.index is None and len(still_open) == 1):
             return still_open[0] if still_open else slots[-1]
         if piece.text.strip():

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
-from ._assembly import DEFAULT_ASSEMBLY_LIMITS, Assembler, AssemblyLimits, Slot, argument_text, weight_of
+from ._assembly import Assembler
+from ._assembly_calls import Slot, argument_text, weight_of
+from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
 from ._message import MessageError, as_json, field, items, record, require_record, word, word_or_none
 from ._openai_responses import RESPONSE_CUTS, RESPONSES
 from ._text import shortened
