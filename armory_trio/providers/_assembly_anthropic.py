@@ -11,7 +11,7 @@ from ._assembly_calls import Slot, size_of, weight_of
 from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
 from ._message import MessageError, as_json, field, items, record, require_record, word, word_or_none
 from ._text import shortened
-from ._turn import Found, Json, Provider, Turn, cut_off
+from ._turn import Found, Json, Provider, Turn
 
 __all__ = ("AnthropicStream",)
 
@@ -19,8 +19,6 @@ _EVENTS: Final = "an event of a message stream"
 _INPUT: Final = "input_json_delta"
 _TEXTS: Final = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 """Deltas that add to a field of their block."""
-
-_NO_STOP: Final = "the stream never said that the call was complete"
 
 
 class _Block:
@@ -206,10 +204,7 @@ class AnthropicStream(Assembler):
     def _found(self) -> Found:
         cut = self._lost or (self._stop_reason if self._stop_reason in self.cuts else None)
         places = {place: block.slot for place, block in enumerate(self._blocks) if block.slot is not None}
-        defects = self._calls.defects(places, cut, lost=self._lost is not None)
-        for place, slot in places.items():
-            if cut is None and not slot.closed and not slot.is_whole:
-                defects.setdefault(place, cut_off(_NO_STOP, slot.text))
+        defects = self._calls.defects(places, cut, lost=self._lost is not None, closes=True)
         entries = [block.whole(block.arguments) for block in self._blocks]
         return Found(entries, "$.content", self._stop_reason, cut, defects=defects)
 

@@ -30,6 +30,7 @@ __all__ = ("Calls", "Slot", "argument_text", "size_of", "weight_of")
 _OVERHEAD: Final = 64
 """Bytes that an entry of a message counts for beside its text, so that empty ones are bounded, too."""
 
+_NO_END: Final = "the stream never said that the call was complete"
 _UNDECIDABLE: Final = (
     "The stream does not say to which call a part of it belongs ({reason}), and this call may lack it or have it by "
     "mistake. Send the call again, one call at a time."
@@ -66,6 +67,8 @@ class Slot:
     @property
     def arguments(self) -> object:
         """What the complete message would hold: the text, or the value where none came."""
+        if self.draft is not None and self.value is None:
+            return self.draft.value
         return self.text if self._pieces or self.value is None else self.value
 
     @property
@@ -188,13 +191,16 @@ class Calls:
         if self._kept > self._limits.message_bytes:
             raise StreamLimitError("message_bytes", self._limits.message_bytes)
 
-    def defects(self, places: Mapping[int, Slot], cut: str | None, *, lost: bool) -> dict[int, CallDefect]:
+    def defects(
+        self, places: Mapping[int, Slot], cut: str | None, *, lost: bool, closes: bool = False
+    ) -> dict[int, CallDefect]:
         """The defects of the calls of a message that has ended, by their places in it.
 
         Args:
             places: Which call stands where.
             cut: Why the message was cut off, if it was.
             lost: Whether nobody said that it had ended.
+            closes: Whether this provider says of each call when it is complete.
         """
         found: dict[int, CallDefect] = {}
         for place, slot in places.items():
@@ -202,6 +208,8 @@ class Calls:
                 found[place] = slot.doubt
             elif cut is not None and (slot is self.latest or (lost and not slot.closed and not slot.is_whole)):
                 found[place] = cut_off(cut, slot.arguments)
+            elif closes and slot.is_open:
+                found[place] = cut_off(_NO_END, slot.arguments)
         return found
 
 

@@ -121,12 +121,18 @@ class Matcher:
 
     def _follows(self, slot: Slot, piece: Fragment) -> Slot | None:
         """*piece* stands where *slot* stood: it goes on with it, or with another name begins the next call there."""
-        if not piece.name or not slot.has_begun or piece.name == slot.name:
+        if piece.name in ("", slot.name) or (not slot.has_begun and self._is_rest_of_name(slot, piece.name)):
             return self._goes_on(slot, piece)
         if slot.is_whole:
             return self._begin(piece)
         self._calls.doubt([slot, self._begin(piece)], "its place is that of a call with another name")
         return None
+
+    def _is_rest_of_name(self, slot: Slot, name: str) -> bool:
+        """Whether *name*, which came without an id, can't be that of another call."""
+        if slot.wire_id is not None:
+            return True  # a server that gives ids gives one to each call
+        return self._tools is not None and not (name in self._tools and slot.name in self._tools)
 
     def _orphan(self, piece: Fragment) -> Slot | None:
         """A fragment that says of no call that it is its own."""

@@ -254,7 +254,7 @@ class ContentAssembler(GeminiStream):
     def _found(self) -> Found:
         found = _in_content({"parts": self._entries()}, "$", self._stop_reason)
         cut = self._lost or found.cut
-        defects = self._calls.defects(self._places(), cut, lost=self._lost is not None)
+        defects = self._calls.defects(self._places(), cut, lost=self._lost is not None, closes=True)
         return msgspec.structs.replace(found, cut=cut, defects=defects)
 
     def _dialect(self) -> Dialect:

@@ -1,0 +1,234 @@
+"""Events of Responses API streams, good and bad."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from openai.types.responses import ResponseStreamEvent
+from pydantic import TypeAdapter
+
+from armory_trio.providers import ArgumentsGrew, CallBegan, CallClosed, MessageError, OtherCall, StreamNews
+from armory_trio.providers.openai import ResponseAssembler, parse_response_tool_calls
+from tests.requirements import requirement
+
+from ._streams import assembled, codes, response, response_events, response_item, runnable, said
+
+Json = dict[str, object]
+
+A = {"path": "a"}
+B = {"path": "b"}
+CALLS = [said("x", "read", A), said("y", "write", B)]
+EVENTS = response_events(CALLS)
+BOTH = [("read", A), ("write", B)]
+
+
+def without(*kinds: str) -> list[Json]:
+    return [event for event in EVENTS if event["type"] not in {f"response.{kind}" for kind in kinds}]
+
+
+def changed(kind: str, **fields: object) -> list[Json]:
+    """The events with the fields of each event of *kind* replaced."""
+    return [{**event, **fields} if event["type"] == f"response.{kind}" else event for event in EVENTS]
+
+
+DELTA, DONE = "function_call_arguments.delta", "function_call_arguments.done"
+ADDED, ITEM = "output_item.added", "output_item.done"
+
+READABLE: dict[str, list[Json]] = {
+    "all that there is": EVENTS,
+    "no pieces": without(DELTA),
+    "pieces only": without(DONE),
+    "no finished items": without(ITEM, DONE),
+    "nothing but the finished response": EVENTS[-1:],
+    "nothing but the finished items": without(DELTA, DONE, ADDED),
+    "a finished response without items": [
+        *EVENTS[:-1],
+        {"type": "response.completed", "response": response("completed")},
+    ],
+    "no item ids": [{**event, "item_id": None} for event in EVENTS],
+    "no indices": [{**event, "output_index": None} for event in EVENTS],
+    "one index for all": [{**event, "output_index": 0} for event in EVENTS],
+    "another id of the item in each event": [
+        *changed(DELTA, item_id="other")[:-1],
+        {"type": "response.completed", "response": response("completed")},
+    ],
+}
+
+
+@requirement("assembly.matching", "assembly.sent-again")
+@pytest.mark.parametrize("events", READABLE.values(), ids=READABLE.keys())
+def test_what_has_one_reading_is_read(events: list[Json]) -> None:
+    turn = assembled(ResponseAssembler(), events)
+
+    assert runnable(turn) == BOTH
+    assert len(turn.calls) == 2
+
+
+def twisted(at: int, **fields: object) -> list[Json]:
+    """The events with the fields of the item replaced in event *at*."""
+    events = copy.deepcopy(EVENTS)
+    item = events[at]["item"]
+    assert isinstance(item, dict)
+    item |= fields
+    return events
+
+
+FIRST_DONE = next(at for at, event in enumerate(EVENTS) if event["type"] == f"response.{ITEM}")
+FINISHED_OTHERWISE = response("completed", [response_item(0, said("x", "read", B)), response_item(1, CALLS[1])])
+
+REFUSED: dict[str, tuple[list[Json], list[str | None]]] = {
+    "the whole arguments are not the pieces": (changed(DONE, arguments='{"path": "c"}'), ["MALFORMED_CALL"] * 2),
+    "the finished item has other arguments": (twisted(FIRST_DONE, arguments="{}"), ["MALFORMED_CALL", None]),
+    "the finished item has another name": (twisted(FIRST_DONE, name="write"), ["MALFORMED_CALL", None]),
+    "the finished item has another call id": (twisted(FIRST_DONE, call_id="z"), ["MALFORMED_CALL", None]),
+    "the finished item has no arguments": (twisted(FIRST_DONE, arguments=""), ["MALFORMED_CALL", None]),
+    "the finished response has other arguments": (
+        [*EVENTS[:-1], {"type": "response.completed", "response": FINISHED_OTHERWISE}],
+        ["MALFORMED_CALL", None],
+    ),
+    "the finished response lacks a call": (
+        [*EVENTS[:-1], {"type": "response.completed", "response": response("completed", [response_item(1, CALLS[1])])}],
+        ["MALFORMED_CALL", None],
+    ),
+    "pieces with the id of one item and the index of another": (
+        [
+            {**event, "output_index": 1}
+            if event["type"] == f"response.{DELTA}" and event["item_id"] == "fc_0"
+            else event
+            for event in [
+                *EVENTS[:1],
+                *(e for e in EVENTS if e["type"] == f"response.{ADDED}"),
+                *without(ADDED, "created"),
+            ]
+        ],
+        ["MALFORMED_CALL"] * 2,
+    ),
+    "a piece after the end": (
+        [*EVENTS[:-1], {"type": f"response.{DELTA}", "item_id": "fc_0", "output_index": 0, "delta": "}"}, EVENTS[-1]],
+        ["MALFORMED_CALL", None],
+    ),
+}
+
+
+@requirement("assembly.undecidable-refused", "assembly.sent-again")
+@pytest.mark.parametrize(("events", "expected"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_call_that_is_not_the_same_each_time_is_refused(events: list[Json], expected: list[str | None]) -> None:
+    assert codes(assembled(ResponseAssembler(), events)) == expected
+
+
+@requirement("assembly.undecidable-refused")
+def test_a_piece_of_no_known_call_refuses_those_that_are_open() -> None:
+    events: list[Json] = [
+        {"type": f"response.{ADDED}", "output_index": at, "item": response_item(at, call, "in_progress")}
+        for at, call in enumerate(CALLS)
+    ]
+    stray = {"type": f"response.{DELTA}", "delta": "{}", "item_id": "fc_9", "output_index": 9}
+
+    assert codes(assembled(ResponseAssembler(), [*events, stray])) == ["MALFORMED_CALL"] * 2
+
+
+@requirement("assembly.seed")
+def test_what_an_item_begins_with_is_replaced_by_its_pieces() -> None:
+    seeded = [
+        {**event, "item": {**event["item"], "arguments": "{}"}} if event["type"] == f"response.{ADDED}" else event  # type: ignore[dict-item]
+        for event in EVENTS
+    ]
+
+    assert runnable(assembled(ResponseAssembler(), seeded)) == BOTH
+
+
+@requirement("assembly.broken-off")
+@pytest.mark.parametrize("length", range(1, len(EVENTS)))
+def test_wherever_a_stream_breaks_off_a_call_runs_only_after_something_followed_it(length: int) -> None:
+    turn = assembled(ResponseAssembler(), EVENTS[:length])
+
+    assert runnable(turn) == BOTH[: max(0, len(turn.calls) - 1)]
+    assert codes(turn)[-1:] in ([], ["TRUNCATED_CALL"])
+
+
+@requirement("assembly.broken-off")
+@pytest.mark.parametrize("status", ["incomplete", "failed"])
+def test_the_last_call_of_a_response_that_is_not_whole_is_refused(status: str) -> None:
+    finished = {**response(status), "incomplete_details": {"reason": "max_output_tokens"}}
+
+    turn = assembled(ResponseAssembler(), [*EVENTS[:-1], {"type": f"response.{status}", "response": finished}])
+
+    assert codes(turn) == [None, "TRUNCATED_CALL"]
+    assert turn.stop_reason == "max_output_tokens"
+
+
+@requirement("assembly.broken-off")
+def test_an_error_event_ends_the_message() -> None:
+    error = {"type": "error", "message": "boom", "code": None, "param": None, "sequence_number": 9}
+
+    turn = assembled(ResponseAssembler(), [*EVENTS[:-1], error])
+
+    assert codes(turn) == [None, "TRUNCATED_CALL"]
+    assert "boom" in str(turn.calls[1].defect)
+
+
+@requirement("assembly.news")
+def test_each_event_says_what_is_new() -> None:
+    assembler = ResponseAssembler()
+    news: list[StreamNews] = []
+    for event in response_events([said("x", "read", A, 9)]):
+        news += assembler.feed(event)
+
+    assert news == [CallBegan(0, "read", "x"), ArgumentsGrew(0, '{"path": '), ArgumentsGrew(0, '"a"}'), CallClosed(0)]
+
+
+@requirement("assembly.message")
+def test_the_items_for_the_history_are_kept_with_legal_calls() -> None:
+    reasoning = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "..."}
+    search = {"type": "web_search_call", "id": "ws", "status": "completed"}
+    calls = [said("x", "read", A), said("y", "write", "{")]
+    output = [reasoning, search, *(response_item(at, call) for at, call in enumerate(calls, start=2))]
+    events: list[Json] = [
+        {"type": "response.output_item.done", "output_index": at, "item": item} for at, item in enumerate(output)
+    ]
+    assembler = ResponseAssembler()
+
+    turn = assembled(assembler, [*events, {"type": "response.completed", "response": response("completed", output)}])
+
+    assert turn.others == (OtherCall("web_search_call", "ws", None, "$.output[1]"),)
+    assert codes(turn) == [None, "MALFORMED_CALL"]
+    assert assembler.message() == {"output": [*output[:3], {**output[3], "arguments": "{}"}]}
+
+
+@requirement("assembly.same-turn")
+def test_the_types_of_the_sdk_are_read_alike() -> None:
+    adapter: TypeAdapter[ResponseStreamEvent] = TypeAdapter(ResponseStreamEvent)
+    events = [adapter.validate_python(event) for event in EVENTS]
+    assembler = ResponseAssembler()
+
+    assert runnable(assembled(assembler, events)) == BOTH
+    assert runnable(parse_response_tool_calls(assembler.message())) == BOTH
+
+
+@requirement("assembly.foreign-events")
+@pytest.mark.parametrize(
+    ("event", "path"),
+    [
+        (None, "$"),
+        ({}, "$"),
+        ({"choices": []}, "$"),
+        ({"type": "message_start"}, "$.type"),
+        ({"type": "content_block_start"}, "$.type"),
+        ({"type": "response.output_item.added", "item": 5}, "$.item"),
+        ({"type": "response.output_item.added"}, "$.item"),
+        ({"type": "response.function_call_arguments.delta", "delta": 5}, "$.delta"),
+        ({"type": "response.completed", "response": {"output": 5}}, "$.response.output"),
+    ],
+    ids=str,
+)
+def test_what_is_no_event_is_an_error_with_its_place(event: object, path: str) -> None:
+    with pytest.raises(MessageError) as caught:
+        ResponseAssembler().feed(event)
+
+    assert caught.value.path == path
+
+
+@requirement("assembly.foreign-events")
+def test_events_without_anything_for_us_are_welcome() -> None:
+    assert ResponseAssembler().feed({"type": "response.output_text.delta", "delta": "hi"}) == ()
