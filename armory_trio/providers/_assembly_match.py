@@ -54,7 +54,6 @@ class Matcher:
         self._echoed: Slot | None = None
         """The call whose name came once more when it was whole: an echo, or the next call of that tool."""
 
-
     def slot_of(self, piece: Fragment) -> Slot | None:
         """The call of *piece*, with its id and name taken over; None when it was refused or says nothing."""
         if piece.wire_id is not None:

@@ -241,6 +241,8 @@ class PartialJson:
         self._shown = True
 
     def _break(self, at: int) -> int:
+        if self._mode in ("string", "escape"):
+            self._show("".join(self._pieces))
         self._mode = "broken"
         return at
 
