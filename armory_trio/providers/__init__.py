@@ -19,6 +19,9 @@ from ._assembly_news import (
     StreamNews,
 )
 from ._detect import detect_provider
+from ._history import HistoryError, Repair, check_history, repair_history
+from ._history_extend import collect_results, extend_history
+from ._history_parts import Fault
 from ._message import MessageError
 from ._partial_json import PartialJson
 from ._turn import OtherCall, Provider, ReplyError, Turn, WireCall
@@ -31,17 +34,24 @@ __all__ = (
     "CallClosed",
     "CallPreview",
     "CallRefused",
+    "Fault",
+    "HistoryError",
     "MessageError",
     "OtherCall",
     "PartialJson",
     "Provider",
+    "Repair",
     "ReplyError",
     "StreamLimitError",
     "StreamNews",
     "Turn",
     "WireCall",
     "anthropic",
+    "check_history",
+    "collect_results",
     "detect_provider",
+    "extend_history",
     "gemini",
     "openai",
+    "repair_history",
 )

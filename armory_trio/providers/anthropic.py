@@ -34,7 +34,7 @@ def parse_tool_calls(message: object, *, names: Mapping[str, str] | None = None)
     Raises:
         MessageError: *message* is none of these, or its calls have the form of another provider.
     """
-    return refuse_foreign(message, build_turn(_found(message), _ANTHROPIC, names))
+    return refuse_foreign(message, build_turn(_found(message), ANTHROPIC, names))
 
 
 def _found(message: object) -> Found:
@@ -103,7 +103,7 @@ def _image(media: Media) -> Json:
     return {"type": "image", "source": source}
 
 
-_ANTHROPIC: Final = Dialect("anthropic", _read, _render, _is_filler)
+ANTHROPIC: Final = Dialect("anthropic", _read, _render, _is_filler)
 
 
 class MessageAssembler(AnthropicStream):
@@ -119,4 +119,4 @@ class MessageAssembler(AnthropicStream):
     cuts: ClassVar[frozenset[str]] = _CUTS
 
     def _dialect(self) -> Dialect:
-        return _ANTHROPIC
+        return ANTHROPIC

@@ -82,7 +82,7 @@ def parse_tool_calls(message: object, *, names: Mapping[str, str] | None = None,
     """
     found = _found(message)
     version = model if model is not None else word_or_none(message, "modelVersion", "model_version")
-    return refuse_foreign(message, build_turn(found, _GEMINI_3 if _takes_media(version) else _GEMINI, names))
+    return refuse_foreign(message, build_turn(found, GEMINI_3 if _takes_media(version) else GEMINI, names))
 
 
 def _takes_media(model: str | None) -> bool:
@@ -234,8 +234,8 @@ def _inline(media: Media) -> Json:
     return {"inlineData": {"mimeType": media_type_of(media), "data": encoded(media)}}
 
 
-_GEMINI_3: Final = Dialect("gemini", _read, _render_inside, _is_filler)
-_GEMINI: Final = Dialect("gemini", _read, _render_apart, _is_filler)
+GEMINI_3: Final = Dialect("gemini", _read, _render_inside, _is_filler)
+GEMINI: Final = Dialect("gemini", _read, _render_apart, _is_filler)
 
 
 class ContentAssembler(GeminiStream):
@@ -258,4 +258,4 @@ class ContentAssembler(GeminiStream):
         return msgspec.structs.replace(found, cut=cut, defects=defects)
 
     def _dialect(self) -> Dialect:
-        return _GEMINI_3 if _takes_media(self._model) else _GEMINI
+        return GEMINI_3 if _takes_media(self._model) else GEMINI

@@ -1,0 +1,236 @@
+"""Histories that a provider takes: checking and repairing a transcript's calls and results."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from ..definitions import ToolResult
+from ..errors import ArmoryError
+from ._detect import detect_provider
+from ._history_layouts import LAYOUTS
+from ._history_parts import CallAt, Change, Fault, Layout, Made
+from ._history_plan import Ask, Plan, plan_of
+from ._message import MessageError, field, is_list, is_record, word_or_none
+from ._turn import Json, Provider
+
+__all__ = ("HistoryError", "Repair", "check_history", "repair_history")
+
+_LIST: Final = "a list of messages, or of items"
+
+_UNKNOWN: Final = (
+    "No result of this call of the tool {name!r} was recorded. It is not known whether it ran, or what it changed. Do "
+    "not simply repeat it; check first what happened."
+)
+_NOT_RUN: Final = "The tool {name!r} did not run: the call was never started. Nothing was changed."
+_MALFORMED: Final = (
+    "The tool {name!r} did not run: the arguments were not one JSON object. Nothing was changed. Send the call again "
+    "with one complete JSON object as its arguments."
+)
+
+
+class HistoryError(ArmoryError):
+    """A history is not one that its provider takes.
+
+    Args:
+        faults: What is wrong with it.
+    """
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        shown = "; ".join(f"{fault.path}: {fault.words}" for fault in faults[:_SHOWN])
+        more = f"; and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
+        super().__init__(f"{shown}{more}; repair it with repair_history(...)")
+        self.faults = tuple(faults)
+
+
+_SHOWN: Final = 5
+
+
+class Repair(msgspec.Struct, frozen=True):
+    """A legal history, and what was done for it.
+
+    Args:
+        messages: The messages. Those that were legal are the very same objects.
+        done: The faults that there were; each says in ``remedy`` what was done.
+    """
+
+    messages: list[object]
+    done: tuple[Fault, ...]
+
+
+def check_history(
+    messages: Sequence[object], *, provider: Provider | None = None, pending: bool = False
+) -> tuple[Fault, ...]:
+    """What is wrong with the calls and results of a history, in order; nothing when it is legal.
+
+    Args:
+        messages: The list that is sent to the provider: decoded JSON or the SDK's own types. It is not changed.
+        provider: Whose it is; by default what its messages look like.
+        pending: Whether the calls of the last message may still wait for their results.
+
+    Raises:
+        MessageError: *messages* is no list of messages of this provider.
+    """
+    layout = _layout_of(messages, provider)
+    return () if layout is None else tuple(plan_of(messages, layout, pending=pending).faults)
+
+
+def repair_history(
+    messages: Sequence[object],
+    *,
+    provider: Provider | None = None,
+    pending: bool = False,
+    results: Iterable[ToolResult[object]] = (),
+    not_run: Collection[str] = (),
+) -> Repair:
+    """A legal history, made of *messages* with as little change as that takes.
+
+    A result that is missing is one of *results* where that has it; "did not run" where the call is in *not_run*, or has
+    arguments that could not run; else an error which says that nobody knows how the call ended.
+
+    Args:
+        messages: As for `check_history`. Neither the list nor anything in it is changed.
+        provider: As for `check_history`.
+        pending: As for `check_history`; such calls get no results.
+        results: What is known of calls without a result, by their provider's ids.
+        not_run: The provider's ids of calls that certainly did not run.
+
+    Raises:
+        MessageError: *messages* is no list of messages of this provider.
+    """
+    layout = _layout_of(messages, provider)
+    if layout is None:
+        return Repair(list(messages), ())
+    plan = plan_of(messages, layout, pending=pending)
+    if not plan.faults:
+        return Repair(list(messages), ())
+    return Repair(_Writer(plan, {result.call_id: result for result in results}, not_run).written(), tuple(plan.faults))
+
+
+def _layout_of(messages: object, provider: Provider | None) -> Layout | None:
+    """The layout of *provider*, or of the first message that shows whose it is; None when none does."""
+    if not is_list(messages):
+        raise MessageError("$", messages, _LIST)
+    for position, node in enumerate(messages):
+        if not is_record(node):
+            raise MessageError(f"$[{position}]", node, "a message")
+        if provider is None:
+            provider = _owner_of(node)
+    if provider is None:
+        return None
+    if provider not in LAYOUTS:
+        raise MessageError("$", provider, f"one of {', '.join(LAYOUTS)} as the provider")
+    return LAYOUTS[provider]
+
+
+def _owner_of(node: object) -> Provider | None:
+    """Whose message *node* is, when it has calls or results."""
+    if word_or_none(node, "role") == "tool":
+        return "openai-chat"
+    kind = word_or_none(node, "type") or ""
+    if kind.endswith(("_call_output", "_call")):
+        return "openai-responses"
+    content = field(node, "content")
+    kinds = {word_or_none(block, "type") for block in content} if is_list(content) else set[str | None]()
+    if kinds & {"tool_use", "tool_result"}:
+        return "anthropic"
+    calls = field(node, "tool_calls")
+    if is_list(calls) and calls:
+        return "openai-chat"
+    parts = field(node, "parts")
+    return "gemini" if is_list(parts) else detect_provider(node)
+
+
+class _Writer:
+    """Writes the repaired history of a plan."""
+
+    def __init__(self, plan: Plan, results: Mapping[str, ToolResult[object]], not_run: Collection[str]) -> None:
+        self._plan = plan
+        self._layout = plan.layout
+        self._results = results
+        self._not_run = frozenset(not_run)
+        self._moved: dict[int, set[int]] = {at: set(entries) for at, entries in plan.dropped.items()}
+        self._renamed: dict[int, Change] = {}
+        self._changes: dict[int, dict[int, Change]] = {}
+        for (position, entry), change in plan.changes.items():
+            self._changes.setdefault(position, {})[entry] = change
+        for ask in plan.asks:
+            for call, answer in zip(ask.calls, ask.answers, strict=True):
+                if answer is None:
+                    continue
+                if self._is_moved(ask, call, answer.position):
+                    self._moved.setdefault(answer.position, set()).add(answer.entry)
+                elif (call.position, call.entry) in plan.changes:
+                    self._renamed[answer.position] = plan.changes[call.position, call.entry]
+
+    def _is_moved(self, ask: Ask, call: CallAt, position: int) -> bool:
+        return position < call.position if self._layout.is_flat else ask.regroup
+
+    def written(self) -> list[object]:
+        """All messages, with the results of each ask behind it."""
+        asks = {ask.last: ask for ask in self._plan.asks}
+        written: list[object] = []
+        used: set[int] = set()
+        for position in range(len(self._plan.messages)):
+            node = None if position in used else self._message(position)
+            if node is not None:
+                written.append(node)
+            ask = asks.get(position)
+            if ask is None or not (ask.regroup or self._layout.is_flat):
+                continue
+            answers, extras = self._answers(ask)
+            if answers:
+                behind = self._behind(position)
+                after = None if behind is None else self._message(behind)
+                group, is_within = self._layout.group(answers, extras, after)
+                written += group
+                used |= {behind} if is_within and behind is not None else set()
+        return written
+
+    def _message(self, position: int) -> object | None:
+        """The message at *position* without what goes or moves, and with its calls changed."""
+        node = self._plan.messages[position]
+        changes = self._changes.get(position)
+        if changes:
+            node = self._layout.with_calls(node, changes)
+        if position in self._renamed and self._layout.is_flat:
+            node = self._layout.with_answer(node, self._renamed[position])
+        moved = self._moved.get(position)
+        return self._layout.without(node, frozenset(moved)) if moved else node
+
+    def _behind(self, position: int) -> int | None:
+        """The next message of which something is left."""
+        later = range(position + 1, len(self._plan.messages))
+        return next((at for at in later if not self._moved.get(at) or self._message(at) is not None), None)
+
+    def _answers(self, ask: Ask) -> tuple[list[object], list[Json]]:
+        """The results of *ask* that do not stand where they are to stay."""
+        answers: list[object] = []
+        extras: list[Json] = []
+        for call, answer in zip(ask.calls, ask.answers, strict=True):
+            change = self._plan.changes.get((call.position, call.entry), Change())
+            if answer is None:
+                if ask is not self._plan.pending:
+                    made = self._made(call, change)
+                    answers.append(made.node)
+                    extras += made.extras
+            elif self._is_moved(ask, call, answer.position):
+                is_changed = change.call_id is not None or change.name is not None
+                answers.append(self._layout.with_answer(answer.node, change) if is_changed else answer.node)
+        return answers, extras
+
+    def _made(self, call: CallAt, change: Change) -> Made:
+        """A result for *call*, which has none: what is known of how it ended."""
+        call_id = change.call_id or call.wire_id
+        told = msgspec.structs.replace(call, name=change.name or call.name)
+        known = self._results.get(call.wire_id or "")
+        if known is not None:
+            return self._layout.formatted(told, call_id, known)
+        words = _UNKNOWN
+        if call.wire_id in self._not_run:
+            words = _NOT_RUN
+        elif call.is_broken:
+            words = _MALFORMED
+        return Made(self._layout.in_words(told, call_id, words.format(name=call.name)))

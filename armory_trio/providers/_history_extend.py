@@ -1,0 +1,135 @@
+"""A history and the next round of it: what the model said, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import trio
+
+from ..definitions import ToolResult
+from ..definitions._plurals import counted
+from ..engine import Execution, Stream
+from ._history import HistoryError, repair_history
+from ._history_layouts import LAYOUTS
+from ._history_parts import Change
+from ._message import MessageError, as_json, field, has, is_list, items, require_record
+from ._turn import Provider, Turn
+
+__all__ = ("collect_results", "extend_history")
+
+_SHAPES = "the message of the turn: whole, one choice or candidate of it, or its items"
+
+
+def extend_history(
+    history: Sequence[object],
+    message: object,
+    turn: Turn,
+    results: Iterable[ToolResult[object]],
+    *,
+    others: Sequence[object] = (),
+) -> list[object]:
+    """A new list: *history*, the model's message, and the reply to it. It is legal for the turn's provider.
+
+    In the message made ids are written in, and ids, names and arguments that the provider would refuse are made legal;
+    the results agree with them.
+
+    Args:
+        history: What was sent for this message. It is not changed.
+        message: What the model said: what the parser was given, or what an assembler's ``message()`` answers.
+        turn: The turn of *message*.
+        results: One result for each of ``turn.calls``, in any order.
+        others: Your answers to those of ``turn.others`` that the provider expects you to answer, in its form.
+
+    Raises:
+        ReplyError: A call has no result or several, or a result belongs to no call of this turn.
+        HistoryError: *history* is not legal as it stands; `repair_history` makes it so.
+        MessageError: *message* is none of these, or not that of *turn*.
+    """
+    reply = turn.reply(results)
+    said = _with_ids(_entries(message, turn.provider), turn)
+    repair = repair_history([*history, *said, *reply, *others], provider=turn.provider)
+    before = [fault for fault in repair.done if fault.position < len(history)]
+    if before:
+        raise HistoryError(before)
+    return repair.messages
+
+
+async def collect_results(
+    pending: Iterable[ToolResult[object] | Execution | Stream],
+) -> list[ToolResult[object]]:
+    """The results of calls that may still run, in the order given: for `Turn.reply` and `extend_history`.
+
+    Executions and open streams are waited for side by side; chunks of a stream that nobody has read are read and dropped
+    here, for its result has them all. Cancelled: nothing is lost, the calls run on, and it may be asked again.
+    """
+    entries = list(pending)
+    results: list[ToolResult[object] | None] = [None] * len(entries)
+
+    async def collect(at: int, entry: ToolResult[object] | Execution | Stream) -> None:
+        if isinstance(entry, Stream):
+            async for _ in entry:
+                pass
+            results[at] = entry.result
+        else:
+            results[at] = await entry.result() if isinstance(entry, Execution) else entry
+
+    await trio.lowlevel.checkpoint()
+    async with trio.open_nursery() as nursery:
+        for at, entry in enumerate(entries):
+            nursery.start_soon(collect, at, entry, name=f"collect result {at}")
+    return [result for result in results if result is not None]
+
+
+def _entries(message: object, provider: Provider) -> list[object]:
+    """What of *message* stands in a history."""
+    if is_list(message):
+        whole = {"anthropic": "assistant", "gemini": "model"}
+        inner = "content" if provider == "anthropic" else "parts"
+        return [{"role": whole[provider], inner: list(message)}] if provider in whole else _unwrapped(message, provider)
+    node = require_record(message, "$", _SHAPES)
+    match provider:
+        case "openai-chat":
+            if has(node, "choices"):
+                node = _only(items(field(node, "choices"), "$.choices", "a list with one choice"), "$.choices")
+            return [as_json(field(node, "message") if has(node, "message") else node)]
+        case "openai-responses":
+            return _unwrapped(field(node, "output") if has(node, "output") else [node], provider)
+        case "anthropic":
+            return [{"role": "assistant", "content": field(node, "content")}]
+        case "gemini":
+            if has(node, "candidates"):
+                node = _only(
+                    items(field(node, "candidates"), "$.candidates", "a list with one candidate"), "$.candidates"
+                )
+            content = field(node, "content") if has(node, "content") else node
+            return [{"role": "model", **as_json(content)}]
+
+
+def _unwrapped(entries: object, provider: Provider) -> list[object]:
+    found = list(items(entries, "$.output", "a list of output items"))
+    return found if provider == "openai-responses" else [{"role": "assistant", "content": None, "tool_calls": found}]
+
+
+def _only(entries: Sequence[object], path: str) -> object:
+    if len(entries) != 1:
+        raise MessageError(path, entries, "one entry; pass the one that the conversation goes on with")
+    return entries[0]
+
+
+def _with_ids(said: Sequence[object], turn: Turn) -> list[object]:
+    """*said* with the ids that were made for its calls."""
+    layout = LAYOUTS[turn.provider]
+    made = turn.made_ids if layout.needs_ids else {}
+    written: list[object] = []
+    count = 0
+    for position, node in enumerate(said):
+        changes: dict[int, Change] = {}
+        for call in layout.calls_of(require_record(node, f"$[{position}]", _SHAPES), position):
+            if call.is_function:
+                if count in made:
+                    changes[call.entry] = Change(call_id=made[count])
+                count += 1
+        written.append(layout.with_calls(node, changes) if changes else node)
+    if count != len(turn.calls):
+        raise MessageError("$", said, f"the message of the turn, which has {counted(len(turn.calls), 'call', 'calls')}")
+    return written
