@@ -300,7 +300,8 @@ DOORS: Final = (
     Door("toolbox/_toolbox", ("Toolbox.execute",), "engine"),
     Door("definitions/_tool", ("Tool.__call__", "Tool.call"), "engine"),
     Door("definitions/_lazy", ("LazyBody.load",), "engine"),
-    Door("toolbox/_toolbox", ("Toolbox.to_*", "Toolbox.from_*"), "providers"),
+    Door("toolbox/_toolbox", ("Toolbox.to_*",), "providers"),
+    Door("toolbox/_importing", ("ImportsTools.from_*",), "providers"),
 )
 
 MODULE_LINES: Final = 400

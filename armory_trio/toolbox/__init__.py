@@ -6,10 +6,10 @@ from ._fuzzy import Resolved as Resolved
 from ._fuzzy import Resolver as Resolver
 from ._fuzzy import Unresolved as Unresolved
 from ._fuzzy import resolve as resolve
+from ._importing import GetTool as GetTool
 from ._live import LiveToolbox as LiveToolbox
 from ._live import ToolboxChange as ToolboxChange
 from ._manifest import toolbox_from_manifest as toolbox_from_manifest
-from ._toolbox import GetTool as GetTool
 from ._toolbox import Toolbox as Toolbox
 from ._toolbox import combine_toolboxes as combine_toolboxes
 from ._toolbox import is_toolbox as is_toolbox

@@ -22,8 +22,9 @@ from ..definitions import (
 )
 from ..definitions._checks import members, named, names, shown, text, told
 from ..errors import DefinitionError, JsonError
+from ._importing import GetTool
 from ._resolution import AnyTool
-from ._toolbox import GetTool, Toolbox
+from ._toolbox import Toolbox
 
 _WRITTEN: Final = {"revision": "revision", "policyRevision": "policy_revision", "approvalRevision": "approval_revision"}
 """The names of the revisions in JSON, and those of a toolbox."""

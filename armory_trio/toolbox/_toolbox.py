@@ -14,6 +14,7 @@ from ..definitions._checks import instance, members, named, seconds, shown, text
 from ..definitions._functions import kind_of, require_plain
 from ..definitions._policy import Policy, PolicyContext, after_execute_of, policy_context
 from ..errors import DefinitionError
+from ._importing import GetTool, ImportsTools
 from ._resolution import AnyTool, by_id, lookup
 
 if TYPE_CHECKING:  # each is loaded by the method that needs it, or by who has something to give
@@ -27,9 +28,6 @@ DEFAULT_POLICY_REVISION: Final = "policy:1"
 DEFAULT_APPROVAL_REVISION: Final = "approval:1"
 _REVISIONS: Final = ("revision", "policy_revision", "approval_revision")
 OnDeprecated = Callable[[AnyTool, ToolCall], object]
-GetTool = Callable[[ToolDefinition], AnyTool | Callable[..., object] | None]
-"""Answers what runs a definition: a tool that has it, a function of its arguments as a dict, or None."""
-
 _SHOWN: Final = 6
 """Tools that a repr names: enough to recognise a toolbox in a log line."""
 
@@ -82,7 +80,7 @@ def _require_revision(field: str, value: str) -> None:
 
 
 @attrs.frozen(eq=False, repr=False)
-class Toolbox:
+class Toolbox(ImportsTools):
     """Which tools there are. Frozen: `extend` and `combine_toolboxes` make new ones.
 
     Args:
@@ -298,8 +296,8 @@ class Toolbox:
         return toolbox_from_json(document, get_tool)
 
     def as_execute_resolver(self) -> Callable[[ToolDefinition], AnyTool | None]:
-        """A ``get_tool`` that answers the tools of this toolbox, by their id."""
-        return lambda definition: self._by_id.get(definition.id.text)
+        """A ``get_tool`` that answers the tools of this toolbox: by their id, or for a name what the name means."""
+        return lambda definition: self._lookup.get(definition.id.text)
 
     async def available(self, context: Mapping[str, object] | None = None) -> tuple[AnyTool, ...]:
         """The tools that can be used here, in order: what a model should be shown.

@@ -50,7 +50,8 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "StreamLimitError that names the limit.",
     ),
     "assembly.news": Requirement(
-        "design section 13", "Each event answers what is new: a call began, its arguments grew, it was closed or refused."
+        "design section 13",
+        "Each event answers what is new: a call began, its arguments grew, it was closed or refused.",
     ),
     "assembly.preview": Requirement(
         "design section 13",

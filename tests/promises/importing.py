@@ -14,7 +14,8 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "function, or by another toolbox.",
     ),
     "imported-tools.missing-body": Requirement(
-        "surroundings 1.5", "A tool without anything that runs it can be imported, and each call of it says what is missing."
+        "surroundings 1.5",
+        "A tool without anything that runs it can be imported, and each call of it says what is missing.",
     ),
     "imported-tools.forms": Requirement(
         "surroundings 1.2 to 1.4",
