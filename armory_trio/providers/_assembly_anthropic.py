@@ -125,6 +125,7 @@ class AnthropicStream(Assembler):
 
     def _begin(self, block: object, index: int | None, path: str) -> None:
         kind = word(require_record(block, path, "a content block"), path, "type") or ""
+        self._dialect().read(block, path, None)  # what is wrong with it is said now, and not at the end
         slot: Slot | None = None
         if kind == "tool_use":
             wire_id, name = word(block, path, "id") or None, field(block, "name")

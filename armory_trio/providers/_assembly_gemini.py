@@ -102,6 +102,7 @@ class GeminiStream(Assembler):
 
     def _take_part(self, part: object, path: str) -> None:
         call = record(require_record(part, path, "a part"), path, *_CALL)
+        self._dialect().read(part, path, None)  # what is wrong with it is said now, and not at the end
         if call is not None:
             self._take_call(part, call, f"{path}.functionCall")
             return

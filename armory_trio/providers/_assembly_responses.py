@@ -83,6 +83,7 @@ class ResponseAssembler(Assembler):
 
     def _take_item(self, item: object, index: int | None, *, is_done: bool) -> None:
         kind = word(require_record(item, "$.item", "an output item"), "$.item", "type") or ""
+        RESPONSES.read(item, "$.item", None)  # what is wrong with it is said now, and not at the end
         known = self._known(item, index)
         if known is None:
             known = self._begin(item, kind, index)

@@ -1,0 +1,1 @@
+"""One whole tool loop for each provider, with a scripted model: ``python -m examples.providers.openai_chat``."""
