@@ -12,7 +12,7 @@ from typing_extensions import override
 from ..definitions import ToolResult
 from ._arguments import read_arguments
 from ._history_parts import CallAt, Change, Layout, Made, Place, ResultAt
-from ._message import as_json, field, is_list, is_record, items, record, word, word_or_none
+from ._message import as_json, field, has, is_list, is_record, items, record, word, word_or_none
 from ._openai_chat import CHAT
 from ._openai_responses import RESPONSES
 from ._turn import Answer, Json, Provider, WireCall
@@ -94,7 +94,10 @@ class _Chat(Layout):
         path = f"$[{position}]"
         if word(node, path, "role") != "tool":
             return []
-        return [ResultAt(position, _RESULT, path, word(node, path, "tool_call_id") or None, None, node)]
+        wire_id = word(node, path, "tool_call_id") or None
+        if has(node, "tool_calls"):  # a result calls nothing
+            node = {name: value for name, value in as_json(node).items() if name != "tool_calls"}
+        return [ResultAt(position, _RESULT, path, wire_id, None, node)]
 
     def with_calls(self, node: object, changes: Mapping[int, Change]) -> Json:
         message = as_json(node)

@@ -24,12 +24,14 @@ def chat(rounds: list[Round]) -> list[Json]:
     messages: list[Json] = [{"role": "system", "content": "be good"}]
     for round_ in rounds:
         calls = [
-            {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-            for id, name, arguments in round_.calls
+            {"id": call_id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+            for call_id, name, arguments in round_.calls
         ]
         messages.append({"role": "user", "content": round_.user})
         messages.append({"role": "assistant", "content": round_.said, **({"tool_calls": calls} if calls else {})})
-        messages += [{"role": "tool", "tool_call_id": id, "content": f"done {id}"} for id, _, _ in round_.calls]
+        messages += [
+            {"role": "tool", "tool_call_id": call_id, "content": f"done {call_id}"} for call_id, _, _ in round_.calls
+        ]
     return messages
 
 
@@ -39,10 +41,13 @@ def responses(rounds: list[Round]) -> list[Json]:
         items.append({"role": "user", "content": round_.user})
         items.append({"type": "reasoning", "id": "rs", "summary": []})
         items += [
-            {"type": "function_call", "call_id": id, "name": name, "arguments": json.dumps(arguments)}
-            for id, name, arguments in round_.calls
+            {"type": "function_call", "call_id": call_id, "name": name, "arguments": json.dumps(arguments)}
+            for call_id, name, arguments in round_.calls
         ]
-        items += [{"type": "function_call_output", "call_id": id, "output": f"done {id}"} for id, _, _ in round_.calls]
+        items += [
+            {"type": "function_call_output", "call_id": call_id, "output": f"done {call_id}"}
+            for call_id, _, _ in round_.calls
+        ]
     return items
 
 
@@ -53,10 +58,14 @@ def anthropic(rounds: list[Round]) -> list[Json]:
         user: Json = {"role": "user", "content": [*results, {"type": "text", "text": round_.user}]}
         messages.append(user if results else {"role": "user", "content": round_.user})
         uses = [
-            {"type": "tool_use", "id": id, "name": name, "input": arguments} for id, name, arguments in round_.calls
+            {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+            for call_id, name, arguments in round_.calls
         ]
         messages.append({"role": "assistant", "content": [{"type": "text", "text": round_.said}, *uses]})
-        results = [{"type": "tool_result", "tool_use_id": id, "content": f"done {id}"} for id, _, _ in round_.calls]
+        results = [
+            {"type": "tool_result", "tool_use_id": call_id, "content": f"done {call_id}"}
+            for call_id, _, _ in round_.calls
+        ]
     return [*messages, {"role": "user", "content": results}] if results else messages
 
 
@@ -65,13 +74,19 @@ def gemini(rounds: list[Round], *, ids: bool = True) -> list[Json]:
     for round_ in rounds:
         contents.append({"role": "user", "parts": [{"text": round_.user}]})
         calls = [
-            {"functionCall": {**({"id": id} if ids else {}), "name": name, "args": arguments}}
-            for id, name, arguments in round_.calls
+            {"functionCall": {**({"id": call_id} if ids else {}), "name": name, "args": arguments}}
+            for call_id, name, arguments in round_.calls
         ]
         contents.append({"role": "model", "parts": [{"text": round_.said}, *calls]})
         answers = [
-            {"functionResponse": {**({"id": id} if ids else {}), "name": name, "response": {"output": f"done {id}"}}}
-            for id, name, _ in round_.calls
+            {
+                "functionResponse": {
+                    **({"id": call_id} if ids else {}),
+                    "name": name,
+                    "response": {"output": f"done {call_id}"},
+                }
+            }
+            for call_id, name, _ in round_.calls
         ]
         contents += [{"role": "user", "parts": answers}] if answers else []
     return contents

@@ -47,7 +47,7 @@ def _chat(messages: Sequence[Json]) -> None:
         assert message.get("role") in (None, "assistant")
         ids = [call["id"] for call in calls]
         assert len(set(map(str, ids))) == len(ids)
-        assert all(isinstance(id, str) and len(id) <= 40 and _FIT.fullmatch(id) for id in ids)
+        assert all(isinstance(one, str) and len(one) <= 40 and _FIT.fullmatch(one) for one in ids)
         for call in calls:
             if "function" in call:
                 function = cast("Json", call["function"])

@@ -52,7 +52,7 @@ class Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def do_POST(self) -> None:  # noqa: N802  # the name that the server looks for
+    def do_POST(self) -> None:
         server = cast("Server", self.server)
         body = self.rfile.read(int(self.headers["Content-Length"]))
         server.bodies.append(cast("Json", json.loads(body)))

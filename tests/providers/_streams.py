@@ -135,7 +135,7 @@ def tool_use(id: str, name: str, input: object = None) -> Json:
 
 
 def anthropic_end(stop: str = "tool_use") -> list[Json]:
-    delta = {
+    delta: Json = {
         "type": "message_delta",
         "delta": {"stop_reason": stop, "stop_sequence": None},
         "usage": {"output_tokens": 1},
@@ -180,8 +180,10 @@ def gemini_events(calls: Sequence[Said], stop: str | None = "STOP", text: str = 
     events = [gemini_chunk([{"text": text}])] if text else []
     for call in calls:
         events.append(gemini_chunk([{"functionCall": {"id": call.id, "name": call.name, "willContinue": True}}]))
-        for part in partial_args("$", json.loads(call.text or "{}")):
-            events.append(gemini_chunk([{"functionCall": {"partialArgs": [part], "willContinue": True}}]))
+        events += [
+            gemini_chunk([{"functionCall": {"partialArgs": [part], "willContinue": True}}])
+            for part in partial_args("$", json.loads(call.text or "{}"))
+        ]
         events.append(gemini_chunk([{"functionCall": {}}]))
     return events if stop is None else [*events, gemini_chunk([{"text": ""}], stop)]
 

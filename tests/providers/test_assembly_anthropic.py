@@ -28,8 +28,8 @@ from ._streams import (
 
 Json = dict[str, object]
 
-A = {"path": "a"}
-B = {"path": "b"}
+A: Json = {"path": "a"}
+B: Json = {"path": "b"}
 TEXT_A, TEXT_B = '{"path": "a"}', '{"path": "b"}'
 CALLS = [said("x", "read", A), said("y", "write", B)]
 

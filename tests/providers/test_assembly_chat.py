@@ -16,11 +16,11 @@ from ._streams import assembled, chat_chunk, chat_delta, chat_events, codes, run
 Json = dict[str, object]
 END = chat_chunk({}, "tool_calls")
 
-A = {"path": "a"}
-B = {"path": "b"}
+A: Json = {"path": "a"}
+B: Json = {"path": "b"}
 TEXT_A, TEXT_B = '{"path": "a"}', '{"path": "b"}'
-BOTH = [("read", A), ("read", B)]
-TWO = [("read", A), ("write", B)]
+BOTH: list[tuple[str, Json]] = [("read", A), ("read", B)]
+TWO: list[tuple[str, Json]] = [("read", A), ("write", B)]
 
 READABLE: dict[str, tuple[list[Json], list[tuple[str, Json]]]] = {
     "id and name in the first chunk only": (

@@ -14,8 +14,8 @@ from ._streams import assembled, codes, gemini_call, gemini_chunk, gemini_events
 
 Json = dict[str, object]
 
-A = {"path": "a"}
-B = {"path": "b"}
+A: Json = {"path": "a"}
+B: Json = {"path": "b"}
 CALLS = [said("x", "read", A), said("y", "write", B)]
 BOTH = [("read", A), ("write", B)]
 END = gemini_chunk([{"text": ""}], "STOP")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from armory_trio.providers import MessageError, StreamLimitError, Turn
+from armory_trio.providers import MessageError, Turn
 from tests.requirements import requirement
 
 from ._results import run
@@ -144,11 +144,44 @@ _WORDS: Final = st.sampled_from(
 )
 _LEAVES: Final = st.none() | st.booleans() | st.integers(-2, 3) | _WORDS
 _KEYS: Final = st.sampled_from(
-    (
-        "type index id name text role delta message choices tool_calls function arguments finish_reason content error "
-        "content_block partial_json stop_reason input item output item_id call_id output_index response status "
-        "candidates parts functionCall args partialArgs jsonPath stringValue willContinue finishReason custom"
-    ).split()
+    [
+        "type",
+        "index",
+        "id",
+        "name",
+        "text",
+        "role",
+        "delta",
+        "message",
+        "choices",
+        "tool_calls",
+        "function",
+        "arguments",
+        "finish_reason",
+        "content",
+        "error",
+        "content_block",
+        "partial_json",
+        "stop_reason",
+        "input",
+        "item",
+        "output",
+        "item_id",
+        "call_id",
+        "output_index",
+        "response",
+        "status",
+        "candidates",
+        "parts",
+        "functionCall",
+        "args",
+        "partialArgs",
+        "jsonPath",
+        "stringValue",
+        "willContinue",
+        "finishReason",
+        "custom",
+    ]
 )
 _TYPES: Final = st.sampled_from(
     [
@@ -206,8 +239,12 @@ def responses_junk(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object
     return st.fixed_dictionaries(
         {"type": _TYPES},
         optional={
-            **{"item": item, "response": finished, "delta": inner, "arguments": inner},
-            **{"item_id": inner, "output_index": inner},
+            "item": item,
+            "response": finished,
+            "delta": inner,
+            "arguments": inner,
+            "item_id": inner,
+            "output_index": inner,
         },
     )
 

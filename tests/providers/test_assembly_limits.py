@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from collections.abc import Callable
 
 import pytest
 
-from armory_trio.providers import AssemblyLimits, StreamLimitError
+from armory_trio.providers import Assembler, AssemblyLimits, StreamLimitError
 from armory_trio.providers.anthropic import MessageAssembler
 from armory_trio.providers.gemini import ContentAssembler
 from armory_trio.providers.openai import ChatAssembler, ResponseAssembler
@@ -69,7 +70,7 @@ def test_too_many_calls_are_an_error_that_names_the_limit(wire: Wire) -> None:
 
 @requirement("assembly.limits")
 def test_text_without_end_is_an_error_that_names_the_limit() -> None:
-    streams = {
+    streams: dict[Callable[..., Assembler], list[dict[str, object]]] = {
         ChatAssembler: [chat_chunk({"content": "x" * 99})],
         MessageAssembler: [
             anthropic_start(0, {"type": "text", "text": ""}),

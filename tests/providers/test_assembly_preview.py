@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import sys
+from itertools import pairwise
 from typing import Final, cast
 
 import pytest
@@ -108,7 +109,7 @@ def test_a_whole_text_shows_its_value_however_it_is_cut(value: object, ascii_onl
     text = json.dumps(value, ensure_ascii=ascii_only) + " "
     places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
     reader = PartialJson()
-    for begin, end in zip(places, places[1:], strict=False):
+    for begin, end in pairwise(places):
         reader.feed(text[begin:end])
         _ = reader.value
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import cast
 
 import pytest
 from openai.types.responses import ResponseStreamEvent
@@ -16,8 +17,8 @@ from ._streams import assembled, codes, response, response_events, response_item
 
 Json = dict[str, object]
 
-A = {"path": "a"}
-B = {"path": "b"}
+A: Json = {"path": "a"}
+B: Json = {"path": "b"}
 CALLS = [said("x", "read", A), said("y", "write", B)]
 EVENTS = response_events(CALLS)
 BOTH = [("read", A), ("write", B)]
@@ -130,10 +131,10 @@ def test_a_piece_of_no_known_call_refuses_those_that_are_open() -> None:
 
 @requirement("assembly.seed")
 def test_what_an_item_begins_with_is_replaced_by_its_pieces() -> None:
-    seeded = [
-        {**event, "item": {**event["item"], "arguments": "{}"}} if event["type"] == f"response.{ADDED}" else event  # type: ignore[dict-item]
-        for event in EVENTS
-    ]
+    seeded = copy.deepcopy(EVENTS)
+    for event in seeded:
+        if event["type"] == f"response.{ADDED}":
+            cast("Json", event["item"])["arguments"] = "{}"
 
     assert runnable(assembled(ResponseAssembler(), seeded)) == BOTH
 

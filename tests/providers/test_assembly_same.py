@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Final
 
@@ -10,13 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from armory_trio.providers import ArgumentsGrew, CallBegan, CallClosed, Turn
+from armory_trio.providers import Turn
 from tests.requirements import requirement
 
-from ._sdk import accept
 from ._results import run
-from ._streams import WIRES, Said, Wire, assembled, chat_delta, chat_chunk, codes, meant, pieces, runnable, said
-from ._streams import chat_events, chat_whole, gemini_chunk, response_events, response_whole
+from ._streams import (
+    WIRES,
+    Said,
+    Wire,
+    assembled,
+    chat_chunk,
+    chat_delta,
+    chat_events,
+    chat_whole,
+    meant,
+    pieces,
+    response_events,
+    response_whole,
+)
 
 EVERY = pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES.keys())
 

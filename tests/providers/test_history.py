@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from openai.types.chat import ChatCompletionMessage, ChatCompletionMessageParam
 from pydantic import TypeAdapter
 
+from armory_trio import ToolCall
 from armory_trio.providers import Fault, MessageError, Provider, check_history, repair_history
 from tests.requirements import requirement
 
 from ._histories import FORMS, Json, Round, anthropic, chat, damaged, gemini, responses, rounds
 from ._legal import assert_legal
 from ._results import PICTURE, failure, success
-from armory_trio import ToolCall
 
 EVERY = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
 ONE = [Round("hi", "ok", [("a", "f", {"n": 1}), ("b", "g", {"n": 2})]), Round("and?", "done", [])]
@@ -101,7 +101,7 @@ def broken(provider: Provider) -> dict[str, tuple[list[Json], list[str]]]:
         cases["before the call"] = ([system, first, user, model, second, *rest], ["misplaced-result"])
         cases["twice"] = ([system, user, model, first, first, second, *rest], ["repeated-result"])
         cases["no call"] = ([system, user, first, *rest], ["orphan-result"])
-        nameless = {"role": "tool", "content": "done a"}
+        nameless: Json = {"role": "tool", "content": "done a"}
         cases["no id"] = ([system, user, model, nameless, second, *rest], ["missing-id"])
     if provider == "anthropic":
         user, model, results, *rest = whole
@@ -377,8 +377,26 @@ _JUNK: st.SearchStrategy[object] = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                "role content tool_calls id function name arguments type tool_call_id tool_use_id input call_id output "
-                "parts functionCall functionResponse args response".split()
+                [
+                    "role",
+                    "content",
+                    "tool_calls",
+                    "id",
+                    "function",
+                    "name",
+                    "arguments",
+                    "type",
+                    "tool_call_id",
+                    "tool_use_id",
+                    "input",
+                    "call_id",
+                    "output",
+                    "parts",
+                    "functionCall",
+                    "functionResponse",
+                    "args",
+                    "response",
+                ]
             ),
             inner
             | st.sampled_from(

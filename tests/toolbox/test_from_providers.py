@@ -96,7 +96,7 @@ async def test_a_tool_that_nothing_runs_is_kept_and_says_so(get_tool: object) ->
 @requirement("imported-tools.from-provider")
 async def test_names_are_mapped_to_ids() -> None:
     asked: list[ToolDefinition] = []
-    imported = Toolbox.from_anthropic([CLAUDE], names={"sum": "math:add@2"}, get_tool=lambda one: asked.append(one))
+    imported = Toolbox.from_anthropic([CLAUDE], names={"sum": "math:add@2"}, get_tool=asked.append)
 
     assert [one.id.text for one in asked] == ["math:add@2"]
     assert "math:add@2" in imported
