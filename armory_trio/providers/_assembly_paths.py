@@ -89,10 +89,7 @@ class PartialArguments:
     def _put(self, steps: tuple[Step, ...], value: object) -> bool:
         node: object = self._root
         for step, after in pairwise(steps):
-            node = _child(node, step, [] if isinstance(after, int) else {})
-            if isinstance(node, dict if isinstance(after, str) else list):
-                continue
-            return False
+            node = _child(node, step, is_list=isinstance(after, int))
         last = steps[-1]
         if isinstance(node, dict) and isinstance(last, str):
             cast("dict[str, object]", node)[last] = value
@@ -109,7 +106,9 @@ class PartialArguments:
         return True
 
 
-def _child(node: object, step: Step, fresh: object) -> object:
+def _child(node: object, step: Step, *, is_list: bool) -> object:
+    """What stands at *step* in *node*, made if there is nothing; None where nothing can stand."""
+    fresh: object = cast("list[object]", []) if is_list else cast("dict[str, object]", {})
     if isinstance(node, dict) and isinstance(step, str):
         return cast("dict[str, object]", node).setdefault(step, fresh)
     if not isinstance(node, list) or not isinstance(step, int):

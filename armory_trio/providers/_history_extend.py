@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import trio
 
@@ -119,7 +119,7 @@ def _only(entries: Sequence[object], path: str) -> object:
 def _with_ids(said: Sequence[object], turn: Turn) -> list[object]:
     """*said* with the ids that were made for its calls."""
     layout = LAYOUTS[turn.provider]
-    made = turn.made_ids if layout.needs_ids else {}
+    made: Mapping[int, str] = turn.made_ids if layout.needs_ids else {}
     written: list[object] = []
     count = 0
     for position, node in enumerate(said):

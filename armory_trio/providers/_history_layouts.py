@@ -25,6 +25,7 @@ __all__ = ("LAYOUTS",)
 _RESULT: Final = -1
 """The entry of a result that is a whole message."""
 
+_NO_ARGUMENTS: Final[Json] = {}
 _CALL: Final = ("functionCall", "function_call")
 _ANSWER: Final = ("functionResponse", "function_response")
 _OPENAI_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -282,7 +283,7 @@ class _Gemini(Layout):
             call = record(part, place, *_CALL) if is_record(part) else None
             if call is not None:
                 given = field(call, "args")
-                arguments, is_illegal, is_broken = ({}, False, False) if given is None else _object_or(given)
+                arguments, is_illegal, is_broken = _object_or(_NO_ARGUMENTS if given is None else given)
                 wire_id, name = word(call, place, "id") or None, word_or_none(call, "name") or ""
                 found.append(CallAt(position, at, place, wire_id, name, arguments, is_illegal, is_broken, by_model))
         return found

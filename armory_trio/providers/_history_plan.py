@@ -119,28 +119,39 @@ def _match(plan: Plan, results: Sequence[ResultAt]) -> None:
             if call.wire_id is not None:
                 slots.setdefault(call.wire_id, []).append((index, at))
     firsts = [ask.first for ask in plan.asks]
-    unplaced = [result for result in results if not _matched_by_id(plan, slots, firsts, result)]
+    early = [result for result in results if not _matched_before(plan, slots, firsts, result)]
+    unplaced = [result for result in early if not _matched_after(plan, slots, firsts, result)]
     for result in unplaced:
         index = bisect_right(firsts, result.position) - 1
-        if index < 0 or not _matched_by_order(plan.asks[index], result):
+        is_foreign = result.wire_id not in slots
+        if index < 0 or not is_foreign or not _matched_by_order(plan.asks[index], result):
             _drop_result(plan, slots, result)
     _find_missing(plan)
 
 
-def _matched_by_id(plan: Plan, slots: _Slots, firsts: Sequence[int], result: ResultAt) -> bool:
-    """Give *result* to the nearest call before it that has its id, else to the first one after it."""
+def _matched_before(plan: Plan, slots: _Slots, firsts: Sequence[int], result: ResultAt) -> bool:
+    """Give *result* to a call that has its id: of the nearest calls before it."""
     having = slots.get(result.wire_id or "", [])
     behind = bisect_left(having, (bisect_right(firsts, result.position), 0))
-    own = having[:0]
-    if behind:
-        nearest = having[behind - 1][0]
-        own = having[bisect_left(having, (nearest, 0)) : behind]
-    own = [(index, at) for index, at in own or having if plan.asks[index].answers[at] is None]
-    if not own:
+    if not behind:
         return False
-    index, at = own[0]
-    plan.asks[index].answers[at] = result
-    return True
+    nearest = having[behind - 1][0]
+    return _given(plan, having[bisect_left(having, (nearest, 0)) : behind], result)
+
+
+def _matched_after(plan: Plan, slots: _Slots, firsts: Sequence[int], result: ResultAt) -> bool:
+    """Give *result*, which stands before every call that has its id, to the first of them without one."""
+    having = slots.get(result.wire_id or "", [])
+    is_early = bool(having) and firsts[having[0][0]] > result.position
+    return is_early and _given(plan, having, result)
+
+
+def _given(plan: Plan, places: Sequence[tuple[int, int]], result: ResultAt) -> bool:
+    for index, at in places:
+        if plan.asks[index].answers[at] is None:
+            plan.asks[index].answers[at] = result
+            return True
+    return False
 
 
 def _matched_by_order(ask: Ask, result: ResultAt) -> bool:
@@ -192,7 +203,10 @@ def _check_ids(plan: Plan) -> None:
                 seen.add(call_id)
             elif answer is not None and answer.wire_id is not None:
                 plan.blame("missing-id", call, f"the call of {call.name!r} has no id, and its result has one", "added")
-                _change(plan, call, Change(call_id=answer.wire_id))
+                added = _free(plan, answer.wire_id, taken)
+                ask.regroup = ask.regroup or added != answer.wire_id
+                taken.add(added)
+                _change(plan, call, Change(call_id=added))
             if answer is not None and answer.wire_id is None and plan.layout.needs_ids:
                 plan.blame("missing-id", answer, "a result without the id of its call", "the id is written in")
                 _change(plan, call, Change(call_id=call_id))

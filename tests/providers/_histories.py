@@ -23,15 +23,15 @@ class Round(NamedTuple):
 def chat(rounds: list[Round]) -> list[Json]:
     messages: list[Json] = [{"role": "system", "content": "be good"}]
     for round_ in rounds:
-        calls = [
+        calls: list[Json] = [
             {"id": call_id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
             for call_id, name, arguments in round_.calls
         ]
         messages.append({"role": "user", "content": round_.user})
         messages.append({"role": "assistant", "content": round_.said, **({"tool_calls": calls} if calls else {})})
-        messages += [
-            {"role": "tool", "tool_call_id": call_id, "content": f"done {call_id}"} for call_id, _, _ in round_.calls
-        ]
+        messages.extend(
+            [{"role": "tool", "tool_call_id": call_id, "content": f"done {call_id}"} for call_id, _, _ in round_.calls]
+        )
     return messages
 
 
@@ -40,14 +40,18 @@ def responses(rounds: list[Round]) -> list[Json]:
     for round_ in rounds:
         items.append({"role": "user", "content": round_.user})
         items.append({"type": "reasoning", "id": "rs", "summary": []})
-        items += [
-            {"type": "function_call", "call_id": call_id, "name": name, "arguments": json.dumps(arguments)}
-            for call_id, name, arguments in round_.calls
-        ]
-        items += [
-            {"type": "function_call_output", "call_id": call_id, "output": f"done {call_id}"}
-            for call_id, _, _ in round_.calls
-        ]
+        items.extend(
+            [
+                {"type": "function_call", "call_id": call_id, "name": name, "arguments": json.dumps(arguments)}
+                for call_id, name, arguments in round_.calls
+            ]
+        )
+        items.extend(
+            [
+                {"type": "function_call_output", "call_id": call_id, "output": f"done {call_id}"}
+                for call_id, _, _ in round_.calls
+            ]
+        )
     return items
 
 
@@ -57,7 +61,7 @@ def anthropic(rounds: list[Round]) -> list[Json]:
     for round_ in rounds:
         user: Json = {"role": "user", "content": [*results, {"type": "text", "text": round_.user}]}
         messages.append(user if results else {"role": "user", "content": round_.user})
-        uses = [
+        uses: list[Json] = [
             {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
             for call_id, name, arguments in round_.calls
         ]
@@ -73,12 +77,12 @@ def gemini(rounds: list[Round], *, ids: bool = True) -> list[Json]:
     contents: list[Json] = []
     for round_ in rounds:
         contents.append({"role": "user", "parts": [{"text": round_.user}]})
-        calls = [
+        calls: list[Json] = [
             {"functionCall": {**({"id": call_id} if ids else {}), "name": name, "args": arguments}}
             for call_id, name, arguments in round_.calls
         ]
         contents.append({"role": "model", "parts": [{"text": round_.said}, *calls]})
-        answers = [
+        answers: list[Json] = [
             {
                 "functionResponse": {
                     **({"id": call_id} if ids else {}),
@@ -88,7 +92,8 @@ def gemini(rounds: list[Round], *, ids: bool = True) -> list[Json]:
             }
             for call_id, name, _ in round_.calls
         ]
-        contents += [{"role": "user", "parts": answers}] if answers else []
+        if answers:
+            contents.append({"role": "user", "parts": answers})
     return contents
 
 

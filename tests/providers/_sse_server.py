@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final, cast
@@ -76,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
+def serving() -> Generator[Server]:
     """A server that stops with the block, with its thread."""
     server = Server()
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))

@@ -62,7 +62,12 @@ def chat_delta(index: int | None, id: str | None, name: str | None, text: str | 
 def chat_events(calls: Sequence[Said], stop: str | None = "tool_calls", text: str = "") -> list[Json]:
     events = [chat_chunk({"role": "assistant", "content": text})]
     for index, call in enumerate(calls):
-        entry = {"index": index, "id": call.id, "type": "function", "function": {"name": call.name, "arguments": ""}}
+        entry: Json = {
+            "index": index,
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": ""},
+        }
         events.append(chat_chunk({"tool_calls": [entry]}))
         events += [chat_delta(index, None, None, piece) for piece in call.pieces]
     return events if stop is None else [*events, chat_chunk({}, stop)]
@@ -79,7 +84,7 @@ def chat_whole(calls: Sequence[Said], stop: str = "tool_calls") -> Json:
 
 
 def response(status: str, output: Sequence[object] = ()) -> Json:
-    fixed = {"id": "r", "object": "response", "created_at": 1, "model": "m", "tools": [], "tool_choice": "auto"}
+    fixed: Json = {"id": "r", "object": "response", "created_at": 1, "model": "m", "tools": [], "tool_choice": "auto"}
     return {**fixed, "parallel_tool_calls": True, "status": status, "output": list(output)}
 
 
@@ -92,7 +97,7 @@ def response_item(at: int, call: Said, status: str = "completed") -> Json:
 def response_events(calls: Sequence[Said], stop: str | None = "completed", text: str = "") -> list[Json]:
     events: list[Json] = [{"type": "response.created", "response": response("in_progress")}]
     for at, call in enumerate(calls):
-        place = {"output_index": at, "item_id": f"fc_{at}"}
+        place: Json = {"output_index": at, "item_id": f"fc_{at}"}
         events.append(
             {"type": "response.output_item.added", "output_index": at, "item": response_item(at, call, "in_progress")}
         )
@@ -147,8 +152,8 @@ def anthropic_events(calls: Sequence[Said], stop: str | None = "tool_use", text:
     events: list[Json] = [{"type": "message_start", "message": anthropic_message([], None)}]
     if text:
         events.append(anthropic_start(0, {"type": "text", "text": ""}))
-        delta = {"type": "text_delta", "text": text}
-        events += [{"type": "content_block_delta", "index": 0, "delta": delta}, anthropic_stop(0)]
+        delta: Json = {"type": "text_delta", "text": text}
+        events.extend([{"type": "content_block_delta", "index": 0, "delta": delta}, anthropic_stop(0)])
     for index, call in enumerate(calls, start=int(bool(text))):
         events.append(anthropic_start(index, tool_use(call.id, call.name)))
         events += [anthropic_delta(index, piece) for piece in call.pieces]

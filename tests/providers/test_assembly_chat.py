@@ -431,24 +431,27 @@ def test_calls_of_other_types_are_listed() -> None:
     }
 
 
+WRONG: list[tuple[object, str]] = [
+    (None, "$"),
+    ("data", "$"),
+    (7, "$"),
+    ({}, "$"),
+    ({"type": "content_block_start", "index": 0}, "$"),
+    ({"type": "response.created"}, "$"),
+    ({"candidates": []}, "$"),
+    ({"choices": 3}, "$.choices"),
+    ({"choices": [3]}, "$.choices[0]"),
+    ({"choices": [{"delta": 3}]}, "$.choices[0].delta"),
+    ({"choices": [{"delta": {"tool_calls": {}}}]}, "$.choices[0].delta.tool_calls"),
+    ({"choices": [{"delta": {"tool_calls": [{"id": 3}]}}]}, "$.choices[0].delta.tool_calls[0].id"),
+    ({"type": "chunk"}, "$.chunk"),
+]
+
+
 @requirement("assembly.foreign-events")
 @pytest.mark.parametrize(
     ("event", "path"),
-    [
-        (None, "$"),
-        ("data", "$"),
-        (7, "$"),
-        ({}, "$"),
-        ({"type": "content_block_start", "index": 0}, "$"),
-        ({"type": "response.created"}, "$"),
-        ({"candidates": []}, "$"),
-        ({"choices": 3}, "$.choices"),
-        ({"choices": [3]}, "$.choices[0]"),
-        ({"choices": [{"delta": 3}]}, "$.choices[0].delta"),
-        ({"choices": [{"delta": {"tool_calls": {}}}]}, "$.choices[0].delta.tool_calls"),
-        ({"choices": [{"delta": {"tool_calls": [{"id": 3}]}}]}, "$.choices[0].delta.tool_calls[0].id"),
-        ({"type": "chunk"}, "$.chunk"),
-    ],
+    WRONG,
     ids=str,
 )
 def test_what_is_no_chunk_is_an_error_with_its_place(event: object, path: str) -> None:

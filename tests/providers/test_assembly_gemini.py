@@ -235,7 +235,7 @@ def test_pictures_of_a_result_go_where_the_model_of_the_stream_takes_them() -> N
 
 @requirement("assembly.matching")
 def test_only_the_candidate_that_goes_on_is_read() -> None:
-    other = {"candidates": [{"index": 1, "content": {"parts": [{"functionCall": {"name": "no", "args": {}}}]}}]}
+    other: Json = {"candidates": [{"index": 1, "content": {"parts": [{"functionCall": {"name": "no", "args": {}}}]}}]}
 
     assert runnable(assembled(ContentAssembler(), [other, *gemini_events(CALLS)])) == BOTH
 

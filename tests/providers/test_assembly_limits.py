@@ -74,7 +74,8 @@ def test_text_without_end_is_an_error_that_names_the_limit() -> None:
         ChatAssembler: [chat_chunk({"content": "x" * 99})],
         MessageAssembler: [
             anthropic_start(0, {"type": "text", "text": ""}),
-            *[{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "x" * 99}}] * 20,
+            *[dict[str, object](type="content_block_delta", index=0, delta={"type": "text_delta", "text": "x" * 99})]
+            * 20,
         ],
         ContentAssembler: [gemini_chunk([{"text": "x" * 99}])],
         ResponseAssembler: [{"type": "response.output_item.done", "item": {"type": "message", "content": "x" * 99}}],

@@ -69,9 +69,7 @@ def test_what_has_one_reading_is_read(events: list[Json]) -> None:
 def twisted(at: int, **fields: object) -> list[Json]:
     """The events with the fields of the item replaced in event *at*."""
     events = copy.deepcopy(EVENTS)
-    item = events[at]["item"]
-    assert isinstance(item, dict)
-    item |= fields
+    cast("Json", events[at]["item"]).update(fields)
     return events
 
 
@@ -181,8 +179,8 @@ def test_each_event_says_what_is_new() -> None:
 
 @requirement("assembly.message")
 def test_the_items_for_the_history_are_kept_with_legal_calls() -> None:
-    reasoning = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "..."}
-    search = {"type": "web_search_call", "id": "ws", "status": "completed"}
+    reasoning: Json = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "..."}
+    search: Json = {"type": "web_search_call", "id": "ws", "status": "completed"}
     calls = [said("x", "read", A), said("y", "write", "{")]
     output = [reasoning, search, *(response_item(at, call) for at, call in enumerate(calls, start=2))]
     events: list[Json] = [

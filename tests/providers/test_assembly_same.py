@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import Final
 
 import pytest
@@ -91,14 +92,14 @@ def test_arguments_that_are_no_object_are_refused_as_in_the_whole_message(calls:
 
 @requirement("assembly.interleaved")
 @given(OF_OBJECTS, st.randoms(use_true_random=False))
-def test_interleaved_calls_are_told_apart(calls: list[Said], chance: object) -> None:
+def test_interleaved_calls_are_told_apart(calls: list[Said], chance: Random) -> None:
     waiting = [
         [chat_delta(at, call.id, call.name, ""), *(chat_delta(at, None, None, piece) for piece in call.pieces)]
         for at, call in enumerate(calls)
     ]
     events = [queue.pop(0) for queue in waiting]
     while any(waiting):
-        queue = chance.choice([queue for queue in waiting if queue])  # type: ignore[attr-defined]  # a Random
+        queue = chance.choice([queue for queue in waiting if queue])
         events.append(queue.pop(0))
 
     same(

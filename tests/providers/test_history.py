@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable
 from typing import cast
 
 import pytest
@@ -22,6 +23,8 @@ from ._histories import FORMS, Json, Round, anthropic, chat, damaged, gemini, re
 from ._legal import assert_legal
 from ._results import PICTURE, failure, success
 
+Form = tuple[Provider, Callable[[list[Round]], list[Json]]]
+
 EVERY = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
 ONE = [Round("hi", "ok", [("a", "f", {"n": 1}), ("b", "g", {"n": 2})]), Round("and?", "done", [])]
 
@@ -33,9 +36,9 @@ def kinds(faults: tuple[Fault, ...]) -> list[str]:
 @requirement("history.legal-untouched")
 @EVERY
 @given(data=st.data())
-def test_a_legal_history_has_no_faults_and_stays_as_it_is(form: tuple[Provider, object], data: st.DataObject) -> None:
+def test_a_legal_history_has_no_faults_and_stays_as_it_is(form: Form, data: st.DataObject) -> None:
     provider, build = form
-    history = build(data.draw(rounds()))  # type: ignore[operator]  # a table of functions
+    history = build(data.draw(rounds()))
 
     assert_legal(provider, history)
     assert check_history(history, provider=provider) == check_history(history) == ()
@@ -48,9 +51,9 @@ def test_a_legal_history_has_no_faults_and_stays_as_it_is(form: tuple[Provider, 
 @requirement("history.repair", "history.faults")
 @EVERY
 @given(data=st.data())
-def test_a_damaged_history_is_legal_after_one_repair(form: tuple[Provider, object], data: st.DataObject) -> None:
+def test_a_damaged_history_is_legal_after_one_repair(form: Form, data: st.DataObject) -> None:
     provider, build = form
-    history = data.draw(damaged(provider, build(data.draw(rounds()))))  # type: ignore[operator]  # as above
+    history = data.draw(damaged(provider, build(data.draw(rounds()))))
     before = copy.deepcopy(history)
 
     faults = check_history(history, provider=provider)
@@ -70,10 +73,10 @@ def test_a_damaged_history_is_legal_after_one_repair(form: tuple[Provider, objec
 @requirement("history.repair")
 @EVERY
 @given(data=st.data())
-def test_no_result_of_a_call_that_is_still_there_gets_lost(form: tuple[Provider, object], data: st.DataObject) -> None:
+def test_no_result_of_a_call_that_is_still_there_gets_lost(form: Form, data: st.DataObject) -> None:
     """Whatever is moved about: a result that was there answers its call afterwards, unless it came twice."""
     provider, build = form
-    history: list[Json] = build(data.draw(rounds()))  # type: ignore[operator]  # as above
+    history: list[Json] = build(data.draw(rounds()))
     shuffled = [dict(message) for message in history]
     at = data.draw(st.integers(0, max(0, len(shuffled) - 1)))
     moved = shuffled.pop(at) if shuffled else {}
@@ -308,8 +311,8 @@ def test_an_id_may_come_again_in_a_later_message_where_the_provider_takes_that()
 
 @requirement("history.faults")
 def test_a_call_in_a_message_that_is_not_the_models_is_left_out() -> None:
-    use = {"type": "tool_use", "id": "x", "name": "f", "input": {}}
-    history = [
+    use: Json = {"type": "tool_use", "id": "x", "name": "f", "input": {}}
+    history: list[Json] = [
         {"role": "user", "content": [{"type": "text", "text": "hi"}, use]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": "?"}]},
     ]
@@ -426,24 +429,27 @@ def test_any_json_is_a_checked_history_or_an_error_of_ours(provider: Provider | 
     assert check_history(repair.messages, provider=provider) == ()
 
 
+WRONG: list[tuple[object, str]] = [
+    (None, "$"),
+    ({}, "$"),
+    (["x"], "$[0]"),
+    ([{"role": "assistant", "tool_calls": 5}], "$[0].tool_calls"),
+    ([{"role": "tool", "tool_call_id": 5}], "$[0].tool_call_id"),
+    ([{"role": "assistant", "content": [{"type": "tool_use", "id": 5}]}], "$[0].content[0].id"),
+    ([{"role": "model", "parts": 5}, {"parts": []}], "$[0].parts"),
+    ([{"type": "function_call", "call_id": 5}], "$[0].call_id"),
+]
+
+
 @requirement("history.any-json")
 @pytest.mark.parametrize(
     ("history", "path"),
-    [
-        (None, "$"),
-        ({}, "$"),
-        (["x"], "$[0]"),
-        ([{"role": "assistant", "tool_calls": 5}], "$[0].tool_calls"),
-        ([{"role": "tool", "tool_call_id": 5}], "$[0].tool_call_id"),
-        ([{"role": "assistant", "content": [{"type": "tool_use", "id": 5}]}], "$[0].content[0].id"),
-        ([{"role": "model", "parts": 5}, {"parts": []}], "$[0].parts"),
-        ([{"type": "function_call", "call_id": 5}], "$[0].call_id"),
-    ],
+    WRONG,
     ids=str,
 )
-def test_what_is_no_history_is_an_error_with_its_place(history: list[object], path: str) -> None:
+def test_what_is_no_history_is_an_error_with_its_place(history: object, path: str) -> None:
     with pytest.raises(MessageError) as caught:
-        check_history(history)
+        check_history(cast("list[object]", history))
 
     assert caught.value.path == path
 

@@ -37,6 +37,14 @@ async def add(a: int, b: int) -> int:
     return a + b
 
 
+def echo(_: ToolDefinition) -> Callable[[Json], Json]:
+    return lambda arguments: arguments
+
+
+def nothing(_: ToolDefinition) -> None:
+    return None
+
+
 SOURCE = Toolbox([add])
 NAMED: Json = {"name": "sum", "description": "Add two numbers."}
 FUNCTION: Json = {**NAMED, "parameters": SUM, "strict": True}
@@ -66,8 +74,11 @@ async def test_a_tool_is_read_checked_and_run_by_another_toolbox_or_a_function(r
     async def run(arguments: dict[str, int]) -> int:
         return sum(arguments.values())
 
+    def runs(_: ToolDefinition) -> Callable[[dict[str, int]], object]:
+        return run
+
     by_toolbox = read(tools, get_tool=SOURCE.as_execute_resolver())
-    by_function = read(tools, get_tool=lambda _: run)
+    by_function = read(tools, get_tool=runs)
 
     for imported in (by_toolbox, by_function):
         [listed] = imported
@@ -81,7 +92,7 @@ async def test_a_tool_is_read_checked_and_run_by_another_toolbox_or_a_function(r
 
 @requirement("imported-tools.missing-body")
 @pytest.mark.parametrize(
-    "get_tool", [None, lambda _: None, Toolbox([]).as_execute_resolver()], ids=["none", "nothing", "empty"]
+    "get_tool", [None, nothing, Toolbox([]).as_execute_resolver()], ids=["none", "nothing", "empty"]
 )
 async def test_a_tool_that_nothing_runs_is_kept_and_says_so(get_tool: object) -> None:
     imported = Toolbox.from_openai([CHAT], get_tool=get_tool)  # type: ignore[arg-type]  # one of three
@@ -120,14 +131,13 @@ async def test_a_name_means_the_highest_version_of_the_source() -> None:
 @requirement("imported-tools.forms")
 async def test_a_tool_without_a_schema_takes_no_arguments() -> None:
     for imported in (
-        Toolbox.from_openai(
-            {"type": "function", "function": {"name": "now"}}, get_tool=lambda _: lambda arguments: arguments
-        ),
-        Toolbox.from_gemini({"name": "now", "parameters": None}, get_tool=lambda _: lambda arguments: arguments),
+        Toolbox.from_openai({"type": "function", "function": {"name": "now"}}, get_tool=echo),
+        Toolbox.from_gemini({"name": "now", "parameters": None}, get_tool=echo),
     ):
         assert (await imported.execute(ToolCall("now"))).unwrap() == {}
         assert (await imported.execute(ToolCall("now", {"x": 1}))).outcome == "error"
-    assert len(Toolbox.from_gemini([])) == len(Toolbox.from_gemini([{"functionDeclarations": []}])) == 0
+    empty: Json = {"functionDeclarations": []}
+    assert len(Toolbox.from_gemini([])) == len(Toolbox.from_gemini([empty])) == 0
 
 
 @requirement("imported-tools.forms")
@@ -142,7 +152,7 @@ async def test_the_schemas_of_gemini_mean_what_they_say() -> None:
         },
         "required": ["type"],
     }
-    imported = Toolbox.from_gemini({"name": "f", "parameters": schema}, get_tool=lambda _: lambda arguments: arguments)
+    imported = Toolbox.from_gemini({"name": "f", "parameters": schema}, get_tool=echo)
 
     async def takes(arguments: Json) -> bool:
         return (await imported.execute(ToolCall("f", arguments))).outcome == "success"
@@ -156,23 +166,26 @@ async def test_the_schemas_of_gemini_mean_what_they_say() -> None:
     assert not await takes({"nullable": "x"})
 
 
+WRONG: list[tuple[From, object, str]] = [
+    (Toolbox.from_openai, "sum", "Toolbox.from_openai: tools: must be a function tool"),
+    (Toolbox.from_openai, [CHAT, 5], "tools[1]"),
+    (Toolbox.from_openai, [{"type": "web_search"}], "tools[0]"),
+    (
+        Toolbox.from_openai,
+        [{"type": "function", "function": {"name": "f", "parameters": 5}}],
+        "must be a JSON Schema",
+    ),
+    (Toolbox.from_anthropic, [{"type": "web_search_20250305", "name": "web_search"}], "tools[0]"),
+    (Toolbox.from_anthropic, [None], "tools[0]"),
+    (Toolbox.from_gemini, [{"googleSearch": {}}], "tools[0]"),
+    (Toolbox.from_gemini, [{"functionDeclarations": [{}]}], "tools[0].functionDeclarations[0]"),
+]
+
+
 @requirement("imported-tools.forms")
 @pytest.mark.parametrize(
     ("read", "tools", "words"),
-    [
-        (Toolbox.from_openai, "sum", "Toolbox.from_openai: tools: must be a function tool"),
-        (Toolbox.from_openai, [CHAT, 5], "tools[1]"),
-        (Toolbox.from_openai, [{"type": "web_search"}], "tools[0]"),
-        (
-            Toolbox.from_openai,
-            [{"type": "function", "function": {"name": "f", "parameters": 5}}],
-            "must be a JSON Schema",
-        ),
-        (Toolbox.from_anthropic, [{"type": "web_search_20250305", "name": "web_search"}], "tools[0]"),
-        (Toolbox.from_anthropic, [None], "tools[0]"),
-        (Toolbox.from_gemini, [{"googleSearch": {}}], "tools[0]"),
-        (Toolbox.from_gemini, [{"functionDeclarations": [{}]}], "tools[0].functionDeclarations[0]"),
-    ],
+    WRONG,
     ids=str,
 )
 def test_what_is_no_tool_is_an_error_with_its_place(read: From, tools: object, words: str) -> None:
@@ -191,12 +204,14 @@ def test_a_resolver_that_answers_something_else_is_an_error() -> None:
     async def other() -> None:
         """Be another tool."""
 
-    for get_tool, words in (
-        (later, "has to be awaited"),
-        (lambda _: other, "another name"),
-        (5, "must be a function"),
-        (lambda _: 5, ""),
-    ):
+    def wrong(_: ToolDefinition) -> object:
+        return other
+
+    def number(_: ToolDefinition) -> object:
+        return 5
+
+    resolvers: list[tuple[object, str]] = [(later, "has to be awaited"), (wrong, "another name")]
+    for get_tool, words in (*resolvers, (5, "must be a function"), (number, "")):
         with pytest.raises(DefinitionError) as caught:
             Toolbox.from_openai([CHAT], get_tool=cast("Callable[[ToolDefinition], None]", get_tool))
         assert words in str(caught.value)
