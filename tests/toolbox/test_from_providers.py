@@ -186,7 +186,7 @@ WRONG: list[tuple[From, object, str]] = [
 @pytest.mark.parametrize(
     ("read", "tools", "words"),
     WRONG,
-    ids=str,
+    ids=[f"{at}" for at in range(len(WRONG))],
 )
 def test_what_is_no_tool_is_an_error_with_its_place(read: From, tools: object, words: str) -> None:
     with pytest.raises(DefinitionError) as caught:
