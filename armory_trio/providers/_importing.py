@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, cast
 
+import trio
+
 from ..definitions import (
     DEFAULT_LIMITS,
     ToolDefinition,
@@ -110,6 +112,7 @@ def _missing(definition: ToolDefinition) -> Body:
     """What runs in place of a tool of which only the description is here: each call says so."""
 
     async def missing(_: object) -> object:
+        await trio.lowlevel.checkpoint()
         raise ToolFailure(
             f"{definition.id} was imported without anything that runs it. Give Toolbox.from_... a get_tool, such as "
             "another toolbox's as_execute_resolver().",
