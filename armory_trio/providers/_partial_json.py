@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Final, Self, cast
+from typing import ClassVar, Final, cast
 
 from ..definitions import DEFAULT_LIMITS
 
@@ -246,7 +246,7 @@ class PartialJson:
         self._mode = "broken"
         return at
 
-    _STEPS: ClassVar[Mapping[str, Callable[[Self, str, int], int]]] = {
+    _STEPS: ClassVar[Mapping[str, Callable[..., int]]] = {
         "value": _read_value,
         "first item": _read_value,
         "first key": _read_key,
