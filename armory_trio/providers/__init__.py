@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from . import anthropic, gemini, openai
 from ._detect import detect_provider
+from ._manifest import compile_toolbox, compile_tools
 from ._message import MessageError
 from ._turn import OtherCall, Provider, ReplyError, Turn, WireCall
 
@@ -19,6 +20,8 @@ __all__ = (
     "Turn",
     "WireCall",
     "anthropic",
+    "compile_toolbox",
+    "compile_tools",
     "detect_provider",
     "gemini",
     "openai",
