@@ -114,6 +114,8 @@ class Objects(msgspec.Struct, frozen=True):
     members: Mapping[str, Member]
     by_wire: Mapping[str, Member]
     others: Coding | None = None
+    closed: bool = False
+    required: frozenset[str] = frozenset()
 
     def decode(self, value: object) -> object:
         if not isinstance(value, dict):
@@ -128,11 +130,13 @@ class Objects(msgspec.Struct, frozen=True):
         return found
 
     def encode(self, value: object) -> object:
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or not self.required <= value.keys():
             raise Misfit
         found: dict[str, object] = {}
         for name, each in cast("dict[str, object]", value).items():
             member = self.members.get(name)
+            if member is None and self.closed:
+                raise Misfit
             if member is None:
                 found[name] = encoded(self.others, each)
             else:

@@ -123,7 +123,7 @@ def _named_members(
     elif rules.all_required:
         wire["required"] = []
     _others(page, normal, wire, value, open_ended=open_ended)
-    return Said(wire, _object_coding(entries, value), shape=_shape(wire, entries, required))
+    return Said(wire, _object_coding(normal, entries, value, closed=not open_ended), shape=_shape(wire, entries, required))
 
 
 def _others(page: Page, normal: Normal, wire: dict[str, object], value: Said | None, *, open_ended: bool) -> None:
@@ -143,15 +143,14 @@ def _others(page: Page, normal: Normal, wire: dict[str, object], value: Said | N
         wire["additionalProperties"] = False
 
 
-def _object_coding(entries: Sequence[Member], value: Said | None) -> Coding | None:
+def _object_coding(normal: Normal, entries: Sequence[Member], value: Said | None, *, closed: bool) -> Coding | None:
     others = None if value is None else value.coding
-    if (
-        others is None
-        and all(each.coding is None and each.wire == each.name and (each.null or not each.omitted) for each in entries)
-        and not any(each.omitted for each in entries)
-    ):
+    if others is None and all(each.coding is None and each.wire == each.name and not each.omitted for each in entries):
         return None
-    return Objects({each.name: each for each in entries}, {each.wire: each for each in entries}, others)
+    members = {each.name: each for each in entries}
+    required = frozenset(name for name in normal.required if name in members)
+    shut = closed and normal.closed is not None
+    return Objects(members, {each.wire: each for each in entries}, others, shut, required)
 
 
 def _shape(wire: dict[str, object], entries: Sequence[Member], required: Sequence[str]) -> Shape:
@@ -179,12 +178,9 @@ def write_array(page: Page, normal: Normal, depth: int) -> Said:
         others = (At(schema=True, pointer=normal.pointer),)
     said = page.write(others, normal.stack, depth + 1)
     if said.word == "none":
-        return _written(page, normal, {"items": {}} | _no_items(), None)
+        nothing: dict[str, object] = {} if page.rules.untyped else {"type": page.kind("string")}
+        return _written(page, normal, {"items": nothing, "maxItems": 0}, None)
     return _written(page, normal, {"items": page.with_null(said)}, said.coding and ItemsOf((), said.coding))
-
-
-def _no_items() -> dict[str, object]:
-    return {"maxItems": 0}
 
 
 def _written(page: Page, normal: Normal, inside: dict[str, object], coding: Coding | None) -> Said:

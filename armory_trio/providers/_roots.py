@@ -71,8 +71,8 @@ def _lay_over(found: Normal, branches: list[Normal], pointer: str) -> None:
                 options.append(said)
         single = options[0][0] if len(options) == 1 and len(options[0]) == 1 else None
         named[name] = single or At(Branches(tuple(options)), pointer)
-    rest = tuple(each for each in others if each and any(at.schema is not False for at in each))
-    found.objects = [Properties(named, (), At(Branches(rest), pointer) if rest else None)]
+    behind = tuple(each for each in others if each and any(at.schema is not False for at in each))
+    found.objects = [Properties(named, (), At(Branches(behind), pointer) if behind else None)]
 
 
 def written(root: Schema, rules: Rules) -> tuple[dict[str, object], Coding | None, list[Loss]]:
@@ -95,6 +95,7 @@ def written(root: Schema, rules: Rules) -> tuple[dict[str, object], Coding | Non
     schema, coding = said.wire, said.coding
     if str(schema.get("type", "")).lower() != "object":
         schema, coding = _wrapped(schema, coding, compiler)
+    schema = {"type": schema["type"], "properties": {}, **schema}
     compiler.settle()
     if compiler.definitions:
         schema = {**schema, "$defs": compiler.definitions}
