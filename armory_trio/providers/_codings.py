@@ -60,7 +60,7 @@ class Coding(Protocol):
         ...
 
 
-class Misfit(ValueError):  # noqa: N818  # an answer between modules of this room, never seen outside
+class Misfit(ValueError):
     """The value is nothing that can be written in this form."""
 
 

@@ -221,11 +221,9 @@ class Compiler(Page):
             self.noted(note, normal)
             return attrs.evolve(only, wire={**only.wire, **note}, nullable=nullable)
         self.noted(note, normal)
-        return self._alternatives(normal, union, options, note, nullable=nullable)
+        return self._alternatives(union, options, note, nullable=nullable)
 
-    def _alternatives(
-        self, normal: Normal, union: Union, options: list[Said], note: dict[str, object], *, nullable: bool
-    ) -> Said:
+    def _alternatives(self, union: Union, options: list[Said], note: dict[str, object], *, nullable: bool) -> Said:
         alike = any(
             not (one.coding is None and other.coding is None) and not one.shape.differs(other.shape)
             for index, one in enumerate(options)
@@ -245,8 +243,8 @@ class Compiler(Page):
         for name, said in named.items():
             wire: dict[str, object] = {"type": self.kind("object"), "properties": {name: said.wire}, "required": [name]}
             wrapped.append({**wire, "additionalProperties": False} if self.rules.closable else wire)
-        coding = Wrapped({name: (said.shape, said.coding) for name, said in named.items()})
-        return Said({**note, "anyOf": wrapped}, coding, nullable=nullable, shape=Shape(frozenset(("object",))))
+        wrapping = Wrapped({name: (said.shape, said.coding) for name, said in named.items()})
+        return Said({**note, "anyOf": wrapped}, wrapping, nullable=nullable, shape=Shape(frozenset(("object",))))
 
 
 _MISSING: Final = object()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, cast
 
 import attrs
 
 from ..definitions import canonical_text
 from ..errors import JsonError
-from ._loss import Loss
+from ..toolbox._offering import Loss
 from ._references import At, Book, Branches, Schema, as_list, as_schema
 
 __all__ = ("LIMITS", "NOTES", "TYPES", "Normal", "Stack", "Union", "gather", "json_kind", "same_key")
@@ -52,12 +52,10 @@ _IMPLIED: Final = {
 }
 """The type that a schema means when it names none and says this."""
 
-_READ: Final = frozenset(
-    (
-        *("type", "enum", "const", "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "properties", "required"),
-        *("additionalProperties", "patternProperties", "unevaluatedProperties", "items", "prefixItems"),
-    )
+_OF_OBJECTS: Final = frozenset(
+    ("properties", "required", "additionalProperties", "patternProperties", "unevaluatedProperties")
 )
+_READ_BELOW: Final = frozenset(("type", "enum", "const", "allOf", "items", "prefixItems", *_OF_OBJECTS))
 
 _FOLLOWED: Final = frozenset(("$ref", "$dynamicRef", "allOf", *NOTES))
 
@@ -156,6 +154,8 @@ class Normal:
         for each in self.objects:
             if each.patterns:
                 more = () if each.others is None or each.others.schema is False else (each.others,)
+                if each.others is None and self.closed is None:
+                    more = (At(schema=True, pointer=each.patterns[0].pointer),)
                 options = tuple((branch,) for branch in (*each.patterns, *more))
                 said.append(At(Branches(options), each.patterns[0].pointer))
         return tuple(said) or None
@@ -214,9 +214,9 @@ def gather(conjuncts: Iterable[At], book: Book, stack: Stack, *, keeps: bool = F
 def _read(found: Normal, at: At, book: Book, seen: set[str], *, keeps: bool, turns: int) -> list[At]:
     """Take in what *at* says; answer the schemas that hold with it."""
     schema = as_schema(at.schema)
-    more = [at.below("allOf", index) for index in range(len(as_list(schema.get("allOf"))))]
+    more = [at.below("allOf", index) for index in range(len(as_list(schema.get("allOf"))))] if "allOf" in schema else []
     for word in schema:
-        if word in at.skip or word in _SILENT:
+        if word in at.skip or word in _SILENT or word in _READ_BELOW:
             continue
         if word in ("$ref", "$dynamicRef"):
             more += _referred(found, at, word, book, seen, keeps=keeps, turns=turns)
@@ -226,12 +226,14 @@ def _read(found: Normal, at: At, book: Book, seen: set[str], *, keeps: bool, tur
             _tighten(found, at, word, schema[word])
         elif word in NOTES:
             found.notes.setdefault(word, (schema[word], at.pointer))
-        elif word not in _READ:
+        else:
             found.lose(at.pointer, word, "there is no way to say it")
     _types(found, at, schema)
     _choices(found, at, schema)
-    _members(found, at, schema)
-    _items(found, at, schema)
+    if not schema.keys().isdisjoint(_OF_OBJECTS):
+        _members(found, at, schema)
+    if "items" in schema or "prefixItems" in schema:
+        _items(found, at, schema)
     return more
 
 
@@ -301,8 +303,9 @@ def _types(found: Normal, at: At, schema: Schema) -> None:
         found.types = known
         return
     both = found.types & known
-    if "number" in found.types and "integer" in known or "integer" in found.types and "number" in known:
-        both |= {"integer"}
+    for one, other in ((found.types, known), (known, found.types)):
+        if "number" in one and "integer" in other:
+            both |= {"integer"}
     found.types = both
     if not both:
         found.impossible = at.pointer
@@ -322,7 +325,7 @@ def _members(found: Normal, at: At, schema: Schema) -> None:
     named = {name: at.below("properties", name) for name in as_schema(schema.get("properties"))}
     patterns = tuple(at.below("patternProperties", name) for name in as_schema(schema.get("patternProperties")))
     others: At | None = None
-    if isinstance(schema.get("additionalProperties"), bool | Mapping):
+    if isinstance(schema.get("additionalProperties"), bool | dict):
         others = at.below("additionalProperties")
     unevaluated = schema.get("unevaluatedProperties")
     if others is None and isinstance(unevaluated, bool):
@@ -344,11 +347,11 @@ def _members(found: Normal, at: At, schema: Schema) -> None:
 def _items(found: Normal, at: At, schema: Schema) -> None:
     first = tuple(at.below("prefixItems", index) for index in range(len(as_list(schema.get("prefixItems")))))
     items, others = schema.get("items"), None
-    if isinstance(items, list | tuple):  # the older drafts' way to say prefixItems
+    if isinstance(items, list):  # the older drafts' way to say prefixItems
         first = tuple(at.below("items", index) for index in range(len(cast("Sequence[object]", items))))
-        if isinstance(schema.get("additionalItems"), bool | Mapping):
+        if isinstance(schema.get("additionalItems"), bool | dict):
             others = at.below("additionalItems")
-    elif isinstance(items, bool | Mapping):
+    elif isinstance(items, bool | dict):
         others = at.below("items")
     if first or others is not None:
         found.arrays.append(Items(first, others))

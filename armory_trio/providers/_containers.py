@@ -123,7 +123,9 @@ def _named_members(
     elif rules.all_required:
         wire["required"] = []
     _others(page, normal, wire, value, open_ended=open_ended)
-    return Said(wire, _object_coding(normal, entries, value, closed=not open_ended), shape=_shape(wire, entries, required))
+    return Said(
+        wire, _object_coding(normal, entries, value, closed=not open_ended), shape=_shape(wire, entries, required)
+    )
 
 
 def _others(page: Page, normal: Normal, wire: dict[str, object], value: Said | None, *, open_ended: bool) -> None:
@@ -191,14 +193,15 @@ def _written(page: Page, normal: Normal, inside: dict[str, object], coding: Codi
             known[word] = tight(cast("int", known.get(word, others.pop(word, value))), cast("int", value))
     wire: dict[str, object] = {"type": page.kind("array")}
     page.noted(wire, normal, others)
-    for word, value in {**inside, **known}.items():
-        if word not in ("minItems", "maxItems") or word in page.rules.words.get("array", ()):
-            wire[word] = value
-    return Said(wire, coding, shape=_ARRAY)
+    whole = {**inside, **known}
+    for word in ("minItems", "maxItems"):
+        if word in whole and word not in page.rules.words.get("array", ()):
+            page.lose(normal.pointer, word, "widened", f"{word} {whole.pop(word)} can't be said")
+    return Said({**wire, **whole}, coding, shape=_ARRAY)
 
 
 def _tuple(page: Page, normal: Normal, first: list[tuple[At, ...]], others: tuple[At, ...], depth: int) -> Said:
-    most = cast("float", normal.limit("maxItems"))
+    most = cast("float | None", normal.limit("maxItems"))
     ends = any(at.schema is False for at in others) or (most is not None and most <= len(first))
     if most is not None:
         first = first[: max(int(most), 0)]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, cast
+from typing import Final, Protocol, cast
 
 import msgspec
 
 from ..errors import DefinitionError
-from ..toolbox._offering import OfferedTool, ProviderName
+from ..toolbox._offering import OfferedTool
 from ._dialects import (
     ANTHROPIC,
     ANTHROPIC_STRICT,
@@ -20,7 +20,7 @@ from ._dialects import (
     Rules,
 )
 
-__all__ = ("FORMS", "Budget", "ProviderForm", "ProviderName")
+__all__ = ("FORMS", "Budget", "ProviderForm")
 
 Json = dict[str, object]
 
@@ -33,20 +33,28 @@ class Budget(msgspec.Struct, frozen=True):
     unions: int
 
 
+class Chooser(Protocol):
+    """Which tools are to be called, as a request says it."""
+
+    def __call__(self, mode: str, names: Sequence[str], *, parallel: bool | None) -> Json:
+        """Answer the members of the request."""
+        ...
+
+
 class ProviderForm(msgspec.Struct, frozen=True, eq=False):
     """How one provider is offered tools.
 
     Args:
         plain: The dialect without ``strict``.
         write: All tools, as the request holds them.
-        choose: The members of a request that say which tools are to be called: mode, names, parallel.
+        choose: The members of a request that say which tools are to be called.
         strict: The dialect with ``strict``, if there is one.
         budget: How much may be strict in one request.
     """
 
     plain: Rules
     write: Callable[[Sequence[OfferedTool]], list[Json]]
-    choose: Callable[[str, Sequence[str], bool | None], Json]
+    choose: Chooser
     strict: Rules | None = None
     budget: Budget | None = None
 
@@ -56,7 +64,7 @@ class ProviderForm(msgspec.Struct, frozen=True, eq=False):
 
     def choice(self, mode: str, names: Sequence[str], *, parallel: bool | None) -> Json:
         """The members of a request that say which tools are to be called."""
-        return self.choose(mode, names, parallel)
+        return self.choose(mode, names, parallel=parallel)
 
 
 def _copy(value: object) -> object:
@@ -116,7 +124,7 @@ def _declared(offered: Sequence[OfferedTool], member: str) -> list[Json]:
 # ── which tools to call ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _openai_choice(mode: str, names: Sequence[str], parallel: bool | None, named: Callable[[str], Json]) -> object:
+def _openai_choice(mode: str, names: Sequence[str], named: Callable[[str], Json]) -> object:
     if not names or mode == "none":
         return mode
     if len(names) == 1 and mode == "required":
@@ -124,31 +132,31 @@ def _openai_choice(mode: str, names: Sequence[str], parallel: bool | None, named
     return {"mode": mode, "tools": [named(name) for name in names]}
 
 
-def _chat_choice(mode: str, names: Sequence[str], parallel: bool | None) -> Json:
-    choice = _openai_choice(mode, names, parallel, lambda name: {"type": "function", "function": {"name": name}})
+def _chat_choice(mode: str, names: Sequence[str], *, parallel: bool | None) -> Json:
+    choice = _openai_choice(mode, names, lambda name: {"type": "function", "function": {"name": name}})
     if isinstance(choice, dict) and "tools" in choice:
         choice = {"type": "allowed_tools", "allowed_tools": cast("Json", choice)}
-    return {"tool_choice": choice, **_parallel(parallel)}
+    return {"tool_choice": choice, **_parallel(parallel=parallel)}
 
 
-def _common_choice(mode: str, names: Sequence[str], parallel: bool | None) -> Json:
+def _common_choice(mode: str, names: Sequence[str], *, parallel: bool | None) -> Json:
     if len(names) > 1 or (names and mode == "auto"):
         raise DefinitionError("manifest", "names", "compatible servers take one name, or none; offer only these tools")
-    return _chat_choice(mode, names, parallel)
+    return _chat_choice(mode, names, parallel=parallel)
 
 
-def _responses_choice(mode: str, names: Sequence[str], parallel: bool | None) -> Json:
-    choice = _openai_choice(mode, names, parallel, lambda name: {"type": "function", "name": name})
+def _responses_choice(mode: str, names: Sequence[str], *, parallel: bool | None) -> Json:
+    choice = _openai_choice(mode, names, lambda name: {"type": "function", "name": name})
     if isinstance(choice, dict) and "tools" in choice:
         choice = {"type": "allowed_tools", **cast("Json", choice)}
-    return {"tool_choice": choice, **_parallel(parallel)}
+    return {"tool_choice": choice, **_parallel(parallel=parallel)}
 
 
-def _parallel(parallel: bool | None) -> Json:
+def _parallel(*, parallel: bool | None) -> Json:
     return {} if parallel is None else {"parallel_tool_calls": parallel}
 
 
-def _anthropic_choice(mode: str, names: Sequence[str], parallel: bool | None) -> Json:
+def _anthropic_choice(mode: str, names: Sequence[str], *, parallel: bool | None) -> Json:
     if len(names) > 1 or (names and mode == "auto"):
         raise DefinitionError("manifest", "names", "Anthropic takes one name, or none; offer only these tools")
     choice: Json = {"type": {"auto": "auto", "required": "any", "none": "none"}[mode]}
@@ -159,7 +167,7 @@ def _anthropic_choice(mode: str, names: Sequence[str], parallel: bool | None) ->
     return {"tool_choice": choice}
 
 
-def _gemini_choice(mode: str, names: Sequence[str], parallel: bool | None) -> Json:
+def _gemini_choice(mode: str, names: Sequence[str], *, parallel: bool | None) -> Json:
     if parallel is False:
         raise DefinitionError("manifest", "parallel", "Gemini can't be told to make one call at a time")
     word = {"auto": "VALIDATED" if names else "AUTO", "required": "ANY", "none": "NONE"}[mode]

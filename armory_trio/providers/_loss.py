@@ -1,14 +1,11 @@
-"""What a provider's dialect could not say of a contract, and where."""
+"""Where something stands in a schema that a dialect can't say."""
 
 from __future__ import annotations
 
-from ..toolbox._offering import Loss as Loss
-from ..toolbox._offering import LossAction as LossAction
-
-__all__ = ("Loss", "LossAction", "NotSayable", "step")
+__all__ = ("NotSayable", "step")
 
 
-class NotSayable(Exception):  # noqa: N818  # an answer between modules of this room, never seen outside
+class NotSayable(Exception):
     """The dialect cannot say this contract at all. It says where and why."""
 
     def __init__(self, pointer: str, reason: str) -> None:

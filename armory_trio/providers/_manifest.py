@@ -13,12 +13,12 @@ from ..definitions import ToolDefinition, is_tool, near, thaw_json
 from ..definitions._checks import one_of, shown
 from ..errors import DefinitionError
 from ..toolbox import Toolbox
-from ..toolbox._offering import Manifest, Naming, OfferedTool, SetAside, Strictness
+from ..toolbox._offering import Loss, Manifest, Naming, OfferedTool, ProviderName, SetAside, Strictness
 from ..toolbox._resolution import AnyTool
 from ._codings import Coding
 from ._dialects import TOOL_NAMES, Rules
-from ._forms import FORMS, Budget, ProviderForm, ProviderName
-from ._loss import Loss, NotSayable
+from ._forms import FORMS, Budget
+from ._loss import NotSayable
 from ._names import legal_names
 from ._roots import written
 from ._strictness import cost_of, require_within
@@ -202,7 +202,7 @@ def compile_tools(
     aside: list[SetAside] = []
     spending = _Spending(form.budget)
     for name, (wire, tool) in wires.items():
-        found = _within(spending, tool.definition, form, provider, strict)
+        found = _within(spending, tool.definition, provider, strict)
         if isinstance(found, SetAside):
             aside.append(found)
             continue
@@ -249,16 +249,20 @@ class _Spending:
         if budget is None or not found.strict:
             return None
         spent = (self._tools + 1, self._optional + found.optional, self._unions + found.unions)
-        limits = ((budget.tools, "strict tools"), (budget.optional, "optional members"), (budget.unions, "unions"))
+        limits = (
+            (budget.tools, "strict tools"),
+            (budget.optional, "strict optional members"),
+            (budget.unions, "strict unions"),
+        )
         for have, (limit, what) in zip(spent, limits, strict=True):
             if have > limit:
-                return f"#: one request takes at most {limit} {what} in strict tools"
+                return f"#: one request takes at most {limit} {what}"
         self._tools, self._optional, self._unions = spent
         return None
 
 
 def _within(
-    spending: _Spending, definition: ToolDefinition, form: ProviderForm, provider: ProviderName, strict: Strictness
+    spending: _Spending, definition: ToolDefinition, provider: ProviderName, strict: Strictness
 ) -> Compiled | SetAside:
     found = compile_definition(definition, provider, strict=strict)
     over = spending.take(found) if isinstance(found, Compiled) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -15,6 +16,11 @@ __all__ = ("Alphabet", "legal_name", "legal_names")
 _DIGITS: Final = 8
 """Hexadecimal digits of the digest that keeps changed names apart: among 10,000 of them two meet once in 80 runs, and
 then the later one gets more digits."""
+
+
+@cache
+def _pattern(first: str, rest: str, longest: int) -> re.Pattern[str]:
+    return re.compile(f"[{first}][{rest}]{{0,{longest - 1}}}")
 
 
 class Alphabet(msgspec.Struct, frozen=True):
@@ -32,7 +38,7 @@ class Alphabet(msgspec.Struct, frozen=True):
 
     def allows(self, name: str) -> bool:
         """Whether *name* can be used as it is."""
-        return re.fullmatch(f"[{self.first}][{self.rest}]{{0,{self.longest - 1}}}", name) is not None
+        return _pattern(self.first, self.rest, self.longest).fullmatch(name) is not None
 
     def likened(self, name: str, room: int) -> str:
         """What is left of *name* within the alphabet, in at most *room* characters."""

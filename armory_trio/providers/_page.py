@@ -10,10 +10,11 @@ import attrs
 
 from ..definitions import canonical_text
 from ..errors import JsonError
+from ..toolbox._offering import Loss, LossAction
 from ._codings import Coding, Shape, Text
 from ._conjuncts import NOTES, Normal, Stack
 from ._dialects import Rules
-from ._loss import Loss, LossAction, NotSayable
+from ._loss import NotSayable
 from ._references import At, Book, Schema
 
 __all__ = ("NOTHING", "Page", "Said", "worded")
@@ -22,6 +23,9 @@ _QUOTED: Final = 200
 """Characters of JSON that a description takes in: a longer limit would drown what the argument is for."""
 
 _REMARKS: Final = tuple(word for word in NOTES if word not in ("description", "title", "format"))
+
+
+UNKNOWN: Final = Shape(None)
 
 
 @attrs.frozen(eq=False)
@@ -40,7 +44,7 @@ class Said:
     coding: Coding | None = None
     nullable: bool = False
     word: Literal["some", "any", "none", "null"] = "some"
-    shape: Shape = Shape(None)
+    shape: Shape = UNKNOWN
 
 
 NOTHING: Final = Said({}, word="none")

@@ -12,6 +12,7 @@ __all__ = ("At", "Book", "Branches", "Schema", "as_list", "as_schema", "children
 
 Schema = Mapping[str, object]
 
+_NOTHING: Final[Schema] = {}
 _MAPS: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 """Keywords that hold schemas by name."""
 
@@ -45,21 +46,18 @@ class At(NamedTuple):
         """The schema that stands at *steps*."""
         place: object = self.schema
         for each in steps:
-            if isinstance(each, int):
-                place = as_list(place)[each]
-            else:
-                place = as_schema(place).get(each)
+            place = as_list(place)[each] if isinstance(each, int) else as_schema(place).get(each)
         return At(place, step(self.pointer, *steps))
 
 
 def as_schema(value: object) -> Schema:
-    """*value* where it is a mapping, else an empty one."""
-    return cast("Schema", value) if isinstance(value, Mapping) else {}
+    """*value* where it is an object, else an empty one. Contracts are copied into plain dicts and lists before."""
+    return cast("Schema", value) if isinstance(value, dict) else _NOTHING
 
 
 def as_list(value: object) -> Sequence[object]:
     """*value* where it is a list, else an empty one."""
-    return cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
+    return cast("Sequence[object]", value) if isinstance(value, list) else ()
 
 
 def children(at: At) -> Iterator[At]:
@@ -72,7 +70,7 @@ def children(at: At) -> Iterator[At]:
         for index in range(len(as_list(schema.get(word)))):
             yield at.below(word, index)
     for word in _SINGLE:
-        if isinstance(schema.get(word), Mapping):
+        if isinstance(schema.get(word), dict):
             yield at.below(word)
 
 

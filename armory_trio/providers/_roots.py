@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..toolbox._offering import Loss
 from ._codings import Coding, Inside
 from ._compiling import Compiler
 from ._conjuncts import Normal, Properties, gather
 from ._dialects import Rules
-from ._loss import Loss, NotSayable
+from ._loss import NotSayable
 from ._page import Page
 from ._references import At, Branches, Schema
 

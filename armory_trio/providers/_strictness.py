@@ -56,9 +56,9 @@ def cost_of(schema: object) -> Cost:
         _add_choices(cost, as_list(node.get("enum")))
         definitions = as_schema(node.get("$defs"))
         cost.characters += sum(map(len, definitions))
-        waiting += ((child, inner) for child in properties.values())
         waiting += ((child, 0) for child in definitions.values())
-        waiting += ((child, inner) for child in (*as_list(node.get("anyOf")), node.get("items")))
+        around = (*properties.values(), *as_list(node.get("anyOf")), *((node["items"],) if "items" in node else ()))
+        waiting += ((child, inner) for child in around)
     return cost
 
 

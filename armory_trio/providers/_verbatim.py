@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final, cast
 
 from ..definitions import thaw_json
+from ..toolbox._offering import Loss
 from ._codings import Coding, Member, Objects
 from ._conjuncts import Normal, Stack
 from ._dialects import Rules
-from ._loss import Loss
 from ._names import Alphabet, legal_names
 from ._page import Page, Said
 from ._references import At, Branches, Schema, as_list, as_schema
@@ -50,11 +49,8 @@ def copied(root: Schema, rules: Rules) -> tuple[dict[str, object], Coding | None
         NotSayable: Nothing is legal.
     """
     copier = _Copier(root, rules)
-    normal = root_of(copier)
-    if _COMBINING & root.keys():
-        schema = copier.joined_root(flattened(normal, copier))
-    else:
-        schema = copier.plain_root()
+    combines = not root.keys().isdisjoint(_COMBINING)
+    schema = copier.joined_root(flattened(root_of(copier), copier)) if combines else copier.plain_root()
     coding = copier.renamed(schema)
     definitions = copier.definitions()
     return {**schema, "$defs": definitions} if definitions else schema, coding, list(dict.fromkeys(copier.losses))
@@ -146,19 +142,19 @@ class _Copier(Page):
                 self.lose(at.pointer, word, "dropped", "it points at nothing in this schema")
             else:
                 made["$ref"] = f"#/$defs/{self._name_of(target)}"
-        elif word in _MAPS and isinstance(value, Mapping):
-            names = cast("Mapping[str, object]", value)
+        elif word in _MAPS and isinstance(value, dict):
+            names = cast("dict[str, object]", value)
             made[word] = {name: self.copy(at.below(word, name), depth + 1) for name in names}
-        elif word == "items" and isinstance(value, list | tuple):  # the older drafts' way to say prefixItems
+        elif word == "items" and as_list(value):  # the older drafts' way to say prefixItems
             made["prefixItems"] = [self.copy(at.below(word, index), depth + 1) for index in range(len(as_list(value)))]
             if "additionalItems" in as_schema(at.schema):
                 made["items"] = self._boolean(at.below("additionalItems"), depth + 1)
-        elif word in _LISTS and isinstance(value, list | tuple):
+        elif word in _LISTS and as_list(value):
             made[word] = [self.copy(at.below(word, index), depth + 1) for index in range(len(as_list(value)))]
         elif word in _SINGLE:
             made[word] = self._boolean(at.below(word), depth + 1)
         else:
-            made[word] = thaw_json(value)
+            made[word] = thaw_json(value) if as_schema(value) or as_list(value) else value
 
     def _boolean(self, at: At, depth: int) -> object:
         return at.schema if isinstance(at.schema, bool) else self.copy(at, depth)

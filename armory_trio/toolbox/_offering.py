@@ -217,6 +217,7 @@ class Manifest:
 
         Args:
             name: The name or the id of the tool, as calls have it here.
+            arguments: Those of a call here.
         """
         tool = self._by_name.get(name)
         if tool is None or tool.wording is None:

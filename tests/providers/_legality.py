@@ -167,7 +167,9 @@ def gemini_openapi(schema: Json) -> None:
         if node.get("type") == "ARRAY":
             assert "items" in node, path
         if "enum" in node:
-            assert node["type"] == "STRING" and all(isinstance(v, str) and v for v in cast("list[object]", node["enum"])), path
+            assert node["type"] == "STRING" and all(
+                isinstance(v, str) and v for v in cast("list[object]", node["enum"])
+            ), path
         if node.get("type") == "STRING" and "format" in node:
             assert node["format"] in {"enum", "date-time"}, path
         properties = cast("Json", node.get("properties", {}))

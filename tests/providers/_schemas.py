@@ -24,7 +24,10 @@ _POINTERS: Final = {name: name.replace("~", "~0").replace("/", "~1").replace("%"
 
 anything: Final = st.recursive(
     st.sampled_from(SCALARS),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(("key", "value", "a", "item_1")), inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(("key", "value", "a", "item_1")), inner, max_size=2)
+    ),
     max_leaves=4,
 )
 
@@ -42,9 +45,17 @@ def _notes(draw: Draw, schema: Json) -> Json:
 def _scalar(draw: Draw) -> Json:
     match draw(st.integers(0, 8)):
         case 0:
-            return {"type": "string", **draw(st.sampled_from(({}, {"minLength": 1}, {"maxLength": 3}, {"pattern": "^a"}, {"format": "date"})))}
+            return {
+                "type": "string",
+                **draw(
+                    st.sampled_from(({}, {"minLength": 1}, {"maxLength": 3}, {"pattern": "^a"}, {"format": "date"}))
+                ),
+            }
         case 1:
-            return {"type": "integer", **draw(st.sampled_from(({}, {"minimum": 0}, {"exclusiveMaximum": 7}, {"multipleOf": 2})))}
+            return {
+                "type": "integer",
+                **draw(st.sampled_from(({}, {"minimum": 0}, {"exclusiveMaximum": 7}, {"multipleOf": 2}))),
+            }
         case 2:
             return {"type": "number", **draw(st.sampled_from(({}, {"maximum": 1.5}, {"exclusiveMinimum": 0})))}
         case 3:
@@ -52,7 +63,16 @@ def _scalar(draw: Draw) -> Json:
         case 4:
             return {"type": "null"}
         case 5:
-            return {"type": draw(st.lists(st.sampled_from(("string", "integer", "null", "boolean", "array", "object")), min_size=1, max_size=3, unique=True))}
+            return {
+                "type": draw(
+                    st.lists(
+                        st.sampled_from(("string", "integer", "null", "boolean", "array", "object")),
+                        min_size=1,
+                        max_size=3,
+                        unique=True,
+                    )
+                )
+            }
         case 6:
             return {"const": draw(anything)}
         case 7:
@@ -106,6 +126,7 @@ def _array(draw: Draw, depth: int) -> Json:
 
 
 def _schema(draw: Draw, depth: int) -> Json | bool:
+    schema: Json
     choice = draw(st.integers(0, 9)) if depth > 0 else 9
     match choice:
         case 0 | 1 | 2:
@@ -145,7 +166,11 @@ def schemas(draw: Draw) -> Json:
     root["$defs"] = {
         "Tree": {
             "type": "object",
-            "properties": {"value": _schema(draw, 1), "left": {"$ref": "#/$defs/Tree"}, "kids": {"$ref": "#/$defs/List"}},
+            "properties": {
+                "value": _schema(draw, 1),
+                "left": {"$ref": "#/$defs/Tree"},
+                "kids": {"$ref": "#/$defs/List"},
+            },
             "required": draw(st.sampled_from(([], ["value"]))),
             **draw(st.sampled_from(({}, {"additionalProperties": False}))),
         },
@@ -168,9 +193,8 @@ def instance(draw: Draw, schema: object, root: Json, depth: int = 6) -> object:
     drawn: list[object] = []
     if "$ref" in known:
         drawn.append(instance(draw, _found(root, cast("str", known["$ref"])), root, depth - 1))
-    for word in ("anyOf", "oneOf"):
-        if word in known:
-            drawn.append(instance(draw, draw(st.sampled_from(cast("list[object]", known[word]))), root, depth - 1))
+    unions = [cast("list[object]", known[word]) for word in ("anyOf", "oneOf") if word in known]
+    drawn += (instance(draw, draw(st.sampled_from(options)), root, depth - 1) for options in unions)
     drawn += (instance(draw, part, root, depth - 1) for part in cast("list[object]", known.get("allOf", [])))
     if "type" in known or not drawn:
         drawn.append(_typed(draw, known, root, depth))
