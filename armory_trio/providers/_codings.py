@@ -15,6 +15,7 @@ import msgspec
 from ..definitions import canonical_text, parse_json
 from ..errors import JsonError
 from ._conjuncts import json_kind, same_key
+from ._fits import fits
 
 __all__ = (
     "KEY",
@@ -27,6 +28,7 @@ __all__ = (
     "Misfit",
     "Named",
     "Objects",
+    "Option",
     "Pairs",
     "Shape",
     "Text",
@@ -39,6 +41,7 @@ __all__ = (
     "option_name",
 )
 
+_OBJECT: Final = frozenset(("object",))
 KEY: Final = "key"
 VALUE: Final = "value"
 """The members of the pairs that an object with members of any name is written as."""
@@ -285,7 +288,7 @@ class Shape(msgspec.Struct, frozen=True):
         if self.types is None or other.types is None:
             return False
         both = self.types & other.types
-        if both != {"object"}:
+        if both != _OBJECT:
             return not both
         if any(self.tags[name].isdisjoint(other.tags[name]) for name in self.tags.keys() & other.tags.keys()):
             return True
@@ -296,17 +299,41 @@ def _lacks(required: frozenset[str], names: frozenset[str] | None) -> bool:
     return names is not None and not required <= names
 
 
+class Option(msgspec.Struct, frozen=True):
+    """One of several alternatives.
+
+    Args:
+        shape: What tells it from the others in a union that needs no names.
+        coding: How its values are written.
+        wire: Its schema in the dialect.
+        definitions: What references in ``wire`` point at.
+    """
+
+    shape: Shape
+    coding: Coding | None
+    wire: Mapping[str, object]
+    definitions: Mapping[str, object]
+
+    def written(self, value: object) -> tuple[object] | None:
+        """*value* as this alternative writes it, if it is one."""
+        try:
+            written = encoded(self.coding, value)
+        except Misfit:
+            return None
+        return (written,) if self.shape.fits(written) and fits(self.wire, written, self.definitions) else None
+
+
 class Unions(msgspec.Struct, frozen=True):
     """One of several alternatives, which differ in shape."""
 
-    options: tuple[tuple[Shape, Coding | None], ...]
+    options: tuple[Option, ...]
 
     def decode(self, value: object) -> object:
-        return next((decoded(coding, value) for shape, coding in self.options if shape.fits(value)), value)
+        return next((decoded(each.coding, value) for each in self.options if each.shape.fits(value)), value)
 
     def encode(self, value: object) -> object:
-        for shape, coding in self.options:
-            written = _tried(shape, coding, value)
+        for each in self.options:
+            written = each.written(value)
             if written:
                 return written[0]
         raise Misfit
@@ -315,30 +342,21 @@ class Unions(msgspec.Struct, frozen=True):
 class Wrapped(msgspec.Struct, frozen=True):
     """One of several alternatives that look alike, written as an object whose only member says which."""
 
-    options: Mapping[str, tuple[Shape, Coding | None]]
+    options: Mapping[str, Option]
 
     def decode(self, value: object) -> object:
         members = cast("dict[str, object]", value) if isinstance(value, dict) else {}
         if len(members) != 1:
             return value
         ((name, inner),) = members.items()
-        return decoded(self.options[name][1], inner) if name in self.options else value
+        return decoded(self.options[name].coding, inner) if name in self.options else value
 
     def encode(self, value: object) -> object:
-        for name, (shape, coding) in self.options.items():
-            written = _tried(shape, coding, value)
+        for name, each in self.options.items():
+            written = each.written(value)
             if written:
                 return {name: written[0]}
         raise Misfit
-
-
-def _tried(shape: Shape, coding: Coding | None, value: object) -> tuple[object] | None:
-    """*value* as an alternative writes it, if it is one."""
-    try:
-        written = encoded(coding, value)
-    except Misfit:
-        return None
-    return (written,) if shape.fits(written) else None
 
 
 class Inside(msgspec.Struct, frozen=True):

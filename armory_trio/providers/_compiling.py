@@ -11,7 +11,7 @@ from typing import Final, cast
 
 import attrs
 
-from ._codings import Choice, Coding, Named, Shape, Unions, Wrapped, option_name
+from ._codings import Choice, Coding, Named, Option, Shape, Unions, Wrapped, option_name
 from ._conjuncts import Normal, Stack, Union, gather, json_kind, same_key
 from ._containers import limits_of, write_array, write_object
 from ._dialects import Rules
@@ -127,7 +127,7 @@ class Compiler(Page):
         self.noted(note, normal)
         if note:
             wire = {**note, "anyOf": [wire]}
-        shape = Shape(types) if types == {"object"} and inner.properties() else Shape(None)
+        shape = Shape(types) if types == frozenset(("object",)) and inner.properties() else Shape(None)
         return Said(wire, Named(name, self.codings), shape=shape)
 
     def _name_of(self, target: At) -> str:
@@ -233,7 +233,7 @@ class Compiler(Page):
         shape = Shape(None if None in types else frozenset(word for each in types if each for word in each))
         if not alike:
             coded = any(said.coding is not None for said in options)
-            coding = Unions(tuple((said.shape, said.coding) for said in options)) if coded else None
+            coding = Unions(tuple(map(self._option, options))) if coded else None
             return Said({**note, "anyOf": [said.wire for said in options]}, coding, nullable=nullable, shape=shape)
         if not self.rules.inventive:
             raise NotSayable(union.pointer, "its alternatives look alike and are written differently")
@@ -243,8 +243,11 @@ class Compiler(Page):
         for name, said in named.items():
             wire: dict[str, object] = {"type": self.kind("object"), "properties": {name: said.wire}, "required": [name]}
             wrapped.append({**wire, "additionalProperties": False} if self.rules.closable else wire)
-        wrapping = Wrapped({name: (said.shape, said.coding) for name, said in named.items()})
+        wrapping = Wrapped({name: self._option(said) for name, said in named.items()})
         return Said({**note, "anyOf": wrapped}, wrapping, nullable=nullable, shape=Shape(frozenset(("object",))))
+
+    def _option(self, said: Said) -> Option:
+        return Option(said.shape, said.coding, said.wire, self.definitions)
 
 
 _MISSING: Final = object()

@@ -219,7 +219,8 @@ def _tuple(page: Page, normal: Normal, first: list[tuple[At, ...]], others: tupl
         return _as_object(page, normal, items)
     if not items:
         return page.text(normal, "prefixItems", "it has no items")
-    return _as_list(page, normal, first[: len(items)], () if ends else others, depth)
+    behind = () if ends else (others or (At(schema=True, pointer=normal.pointer),),)
+    return _as_list(page, normal, (*first[: len(items)], *behind), depth, most=len(items) if ends else None)
 
 
 def _by_place(page: Page, normal: Normal, items: list[Said], others: tuple[At, ...] | None, depth: int) -> Said:
@@ -236,14 +237,14 @@ def _by_place(page: Page, normal: Normal, items: list[Said], others: tuple[At, .
     return _written(page, normal, inside, ItemsOf(first, last) if coded else None)
 
 
-def _as_list(page: Page, normal: Normal, first: list[tuple[At, ...]], others: tuple[At, ...], depth: int) -> Said:
+def _as_list(page: Page, normal: Normal, options: tuple[tuple[At, ...], ...], depth: int, *, most: int | None) -> Said:
     """A list whose items are each of any of the kinds."""
-    behind = (others or (At(schema=True, pointer=normal.pointer),),) if others or len(first) else ()
-    ends = not others and normal.limit("maxItems") is not None
-    options = (*first, *(() if ends else behind))
     page.lose(normal.pointer, "prefixItems", "widened", "an item may be of any kind that is legal for one of them")
-    said = page.write((At(Branches(tuple(options)), normal.pointer),), normal.stack, depth + 1)
-    return _written(page, normal, {"items": page.with_null(said)}, said.coding and ItemsOf((), said.coding))
+    said = page.write((At(Branches(options), normal.pointer),), normal.stack, depth + 1)
+    inside: dict[str, object] = {"items": page.with_null(said)}
+    if most is not None:
+        inside["maxItems"] = most
+    return _written(page, normal, inside, said.coding and ItemsOf((), said.coding))
 
 
 def _as_object(page: Page, normal: Normal, items: list[Said]) -> Said:
@@ -262,9 +263,9 @@ def _as_object(page: Page, normal: Normal, items: list[Said]) -> Said:
         wire, normal, {word: each for word, (each, _) in normal.limits.items() if word not in ("minItems", "maxItems")}
     )
     wire["properties"] = properties
-    wire["required"] = list(properties) if rules.all_required else list(properties)[:least]
+    required = list(properties) if rules.all_required else list(properties)[:least]
+    wire["required"] = required
     if rules.closable:
         wire["additionalProperties"] = False
-    required = frozenset(cast("list[str]", wire["required"]))
-    shape = Shape(_OBJECT.types, required, frozenset(properties) if rules.closable else None)
+    shape = Shape(_OBJECT.types, frozenset(required), frozenset(properties) if rules.closable else None)
     return Said(wire, Tuples(tuple(said.coding for said in items), rules.all_required), shape=shape)

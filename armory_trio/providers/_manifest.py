@@ -241,7 +241,9 @@ class _Spending:
 
     def __init__(self, budget: Budget | None) -> None:
         self._budget = budget
-        self._tools = self._optional = self._unions = 0
+        self._tools: int = 0
+        self._optional: int = 0
+        self._unions: int = 0
 
     def take(self, found: Compiled) -> str | None:
         """Spend what *found* costs, or answer what there is not enough of."""
