@@ -25,7 +25,7 @@ __all__ = ("Compiler",)
 _DEEPEST: Final = 60
 """Schemas in one another. No provider takes as many, and each costs several frames of the stack."""
 
-_MOST: Final = 4_000
+_MOST: Final = 8_000
 """Places of one contract. References that branch make more of them than anybody meant to say."""
 
 _TURNS: Final = 2

@@ -109,6 +109,7 @@ class Normal:
         notes: Remarks, and where they stand.
         required: The members that have to be there.
         closed: Where it is said that there are no other members than the named ones.
+        unevaluated: Where the same is said of members that no other of the schemas speaks of.
         losses: What has no place in this form.
     """
 
@@ -124,6 +125,7 @@ class Normal:
     arrays: list[Items] = attrs.field(factory=list[Items])
     required: dict[str, str] = attrs.field(factory=dict[str, str])
     closed: str | None = None
+    unevaluated: str | None = None
     unions: list[Union] = attrs.field(factory=list[Union])
     losses: list[Loss] = attrs.field(factory=list[Loss])
 
@@ -307,7 +309,7 @@ def _types(found: Normal, at: At, schema: Schema) -> None:
         if "number" in one and "integer" in other:
             both |= {"integer"}
     found.types = both
-    if not both:
+    if not both and found.impossible is None:
         found.impossible = at.pointer
 
 
@@ -332,7 +334,7 @@ def _members(found: Normal, at: At, schema: Schema) -> None:
         if unevaluated:
             others = at.below("unevaluatedProperties")
         else:
-            found.closed = at.pointer
+            found.unevaluated = at.pointer
     elif as_schema(unevaluated):
         found.lose(at.pointer, "unevaluatedProperties", "there is no way to say it")
     if others is not None and others.schema is False:
@@ -358,6 +360,9 @@ def _items(found: Normal, at: At, schema: Schema) -> None:
 
 
 def _settled(found: Normal) -> Normal:
+    open_ended = any(each.others is not None and each.others.schema is not False for each in found.objects)
+    if found.unevaluated is not None and found.closed is None and not open_ended:
+        found.closed = found.unevaluated
     if found.types is None and found.choices is None and found.recursive is None and not found.unions:
         said = {word for at in found.conjuncts for word in as_schema(at.schema) if word not in at.skip}
         implied = [kind for kind, words in _IMPLIED.items() if said.intersection(words)]

@@ -86,7 +86,7 @@ def written(root: Schema, rules: Rules) -> tuple[dict[str, object], Coding | Non
     normal = root_of(compiler)
     if normal.unions and not rules.wraps:
         normal = flattened(normal, compiler)
-    if not rules.empty and normal.closed is not None and not normal.properties() and not normal.others():
+    if not rules.empty and normal.closed is not None and not normal.properties() and not _is_open(normal):
         compiler.losses += normal.losses
         schema: dict[str, object] = {"type": compiler.kind("object"), "properties": {}}
         return schema, None, compiler.losses
@@ -102,6 +102,11 @@ def written(root: Schema, rules: Rules) -> tuple[dict[str, object], Coding | Non
         schema = {**schema, "$defs": compiler.definitions}
     losses = list(dict.fromkeys(compiler.losses))
     return schema, coding, losses
+
+
+def _is_open(normal: Normal) -> bool:
+    others = normal.others()
+    return others is not None and any(at.schema is not False for at in others)
 
 
 def _wrapped(schema: dict[str, object], coding: Coding | None, page: Page) -> tuple[dict[str, object], Coding]:
