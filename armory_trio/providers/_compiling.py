@@ -28,6 +28,12 @@ _DEEPEST: Final = 60
 _MOST: Final = 8_000
 """Places of one contract. References that branch make more of them than anybody meant to say."""
 
+_INLINED: Final = 400
+"""Places of definitions that are written where they are referred to, before references are kept instead."""
+
+_TOLD: Final = 1_500
+"""The same where references can't be kept, before what they point at is left untold."""
+
 _TURNS: Final = 2
 """How often a definition is told inside of itself, where it can't be a reference."""
 
@@ -42,6 +48,7 @@ class Compiler(Page):
         self._names: dict[str, str] = {}
         self._waiting: list[tuple[str, At]] = []
         self._places = 0
+        self._referred = 0
 
     def settle(self) -> None:
         """Write the definitions that references were kept for."""
@@ -54,13 +61,15 @@ class Compiler(Page):
     def write(self, conjuncts: Iterable[At], stack: Stack, depth: int) -> Said:
         """What *conjuncts* say together, in the dialect."""
         self._places += 1
+        self._referred += len(stack) > 1
         keeps = self.rules.keeps
         known = tuple(conjuncts)
-        if self._places > _MOST or depth > _DEEPEST:
+        if self._places > _MOST or depth > _DEEPEST or (self._referred > _TOLD and not keeps):
             pointer = known[0].pointer if known else "#"
             self.lose(pointer, "type", "widened", "the schema is too large or too deep to be told whole")
             return self.anything(Normal([At(schema=True, pointer=pointer)]))
-        normal = gather(known, self.book, stack, keeps=keeps, turns=1 if keeps else _TURNS)
+        turns = int(self._referred <= _INLINED) if keeps else _TURNS
+        normal = gather(known, self.book, stack, keeps=keeps, turns=turns)
         return self.written(normal, depth)
 
     def written(self, normal: Normal, depth: int) -> Said:

@@ -100,7 +100,7 @@ def test_what_is_legal_can_be_written_and_comes_back_unchanged(given_: tuple[Inp
         schema, coding, losses = compiled(contract, rules)
         if any(loss.action == "narrowed" for loss in losses):
             continue
-        wire = jsonschema_rs.validator_for(as_json_schema(schema) if rules.upper else schema)
+        wire = jsonschema_rs.validator_for(as_json_schema(schema) if rules.upper else schema, validate_formats=True)
         for arguments in legal:
             sent = encoded(coding, copy.deepcopy(arguments))
             assert wire.is_valid(sent), json.dumps([rules.name, schema, sent])
