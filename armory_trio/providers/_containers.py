@@ -87,9 +87,10 @@ def _any_members(page: Page, normal: Normal, others: tuple[At, ...] | None, dept
     }
     if page.rules.closable:
         pair["additionalProperties"] = False
-    wire: dict[str, object] = {"type": page.kind("array"), "items": pair}
-    page.noted(wire, normal, limits_of(page, normal, "object")[0] | limits_of(page, normal, "object")[1])
-    return Said(wire, Pairs(value.coding), shape=_ARRAY)
+    wire: dict[str, object] = {"type": page.kind("array")}
+    known, unknown = limits_of(page, normal, "object")
+    page.noted(wire, normal, known | unknown)
+    return Said({**wire, "items": pair}, Pairs(value.coding), shape=_ARRAY)
 
 
 def _named_members(

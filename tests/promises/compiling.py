@@ -14,7 +14,8 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "contract's own schema is never changed.",
     ),
     "compiling.legal": Requirement(
-        "design section 13", "What is written keeps to each provider's published rules, whatever the contract says."
+        "design section 13; surroundings 9",
+        "What is written keeps to each provider's published rules, whatever the contract says.",
     ),
     "compiling.way-back": Requirement(
         "design section 13",
@@ -32,7 +33,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design section 13", "A member whose name looks like a keyword is a member like any other."
     ),
     "compiling.strict": Requirement(
-        "design section 13; field case 35",
+        "design section 13; field case 35; surroundings 9",
         "A strict tool is really strict: closed, every member required, what may be left out null instead; one that "
         "can't be is offered without, with the reason.",
     ),
@@ -43,7 +44,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "field case 37", "One tool that a provider can't be told is set aside with its place; the others are offered."
     ),
     "compiling.references": Requirement(
-        "field case 38",
+        "field case 38; surroundings 9",
         "References are followed, into properties and through escapes, too; one that never ends is told to a stated "
         "depth, in bounded time and size.",
     ),
@@ -73,11 +74,12 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "argument set that fits makes the round trip unchanged.",
     ),
     "offering.names": Requirement(
-        "design section 13",
+        "design section 13; surroundings 9, armorer-core 1B",
         "Names are legal for every provider, one to one, the same in every process and whichever tools stand beside.",
     ),
     "offering.doors": Requirement(
-        "design section 4", "A toolbox makes the manifest of each provider, and loads what does it only then."
+        "design section 4; armorer-core 2E",
+        "A toolbox makes the manifest of each provider, and loads what does it only then.",
     ),
     "offering.sdk-accepts": Requirement(
         "design section 15",
@@ -85,7 +87,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "and sent by their clients as it is.",
     ),
     "offering.available": Requirement(
-        "design section 13",
+        "design section 13; armorer-core 2E",
         "Only what can be used is offered: what gates refuse never, and what says itself whether it is available only "
         "when it was asked.",
     ),
@@ -95,5 +97,4 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "offering.choice": Requirement(
         "design section 13", "Which tools are to be called, and whether several at once, is said in each form."
     ),
-    "offering.guide-runs": Requirement("design section 4", "The guide to offering tools runs as it stands."),
 }
