@@ -339,17 +339,22 @@ class Unions(msgspec.Struct, frozen=True):
         raise Misfit
 
 
+def _members(value: object) -> dict[str, object]:
+    """The members of *value*, none when it is no object."""
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+
+
 class Wrapped(msgspec.Struct, frozen=True):
     """One of several alternatives that look alike, written as an object whose only member says which."""
 
     options: Mapping[str, Option]
 
     def decode(self, value: object) -> object:
-        members = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+        members = _members(value)
         if len(members) != 1:
             return value
         ((name, inner),) = members.items()
-        return decoded(self.options[name].coding, inner) if name in self.options else value
+        return decoded(self.options[name].coding, inner) if name in self.options else members
 
     def encode(self, value: object) -> object:
         for name, each in self.options.items():
@@ -366,7 +371,7 @@ class Inside(msgspec.Struct, frozen=True):
     inner: Coding | None
 
     def decode(self, value: object) -> object:
-        members = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+        members = _members(value)
         return decoded(self.inner, members[self.name]) if members.keys() == {self.name} else value
 
     def encode(self, value: object) -> object:

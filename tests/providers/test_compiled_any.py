@@ -44,7 +44,14 @@ KEYWORDS: Final = (
     *("type", "$ref", "enum", "properties", "required", "format", "items", "anyOf", "not", "const", "default"),
     *("description", "additionalProperties"),
 )
-slow_to_draw = settings(suppress_health_check=list(HealthCheck))
+slow_to_draw = settings(
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.filter_too_much,
+        HealthCheck.large_base_example,
+        HealthCheck.data_too_large,
+    ]
+)
 
 
 def same(one: object, other: object) -> bool:
@@ -76,7 +83,7 @@ def contracts(draw: st.DrawFn) -> tuple[InputContract, list[Json]]:
     except DefinitionError:  # such as a root that closes itself in an older draft's way
         assume(False)  # that is how it is called
         raise
-    validator = jsonschema_rs.validator_for(thaw_json(contract.schema), validate_formats=True)
+    validator = jsonschema_rs.validator_for(cast("Json", thaw_json(contract.schema)), validate_formats=True)
     drawn = [instance(draw, schema, schema) for _ in range(3)]
     return contract, [cast("Json", each) for each in drawn if isinstance(each, dict) and validator.is_valid(each)]
 
@@ -100,7 +107,9 @@ def test_what_is_legal_can_be_written_and_comes_back_unchanged(given_: tuple[Inp
         schema, coding, losses = compiled(contract, rules)
         if any(loss.action == "narrowed" for loss in losses):
             continue
-        wire = jsonschema_rs.validator_for(as_json_schema(schema) if rules.upper else schema, validate_formats=True)
+        wire = jsonschema_rs.validator_for(
+            cast("Json", as_json_schema(schema)) if rules.upper else schema, validate_formats=True
+        )
         for arguments in legal:
             sent = encoded(coding, copy.deepcopy(arguments))
             assert wire.is_valid(sent), json.dumps([rules.name, schema, sent])

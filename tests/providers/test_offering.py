@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 from armory_trio import DefinitionError, Risk, Tool, Toolbox, define_tool, open_supervisor, tool
 from armory_trio.authority.policy import Gates
 from armory_trio.providers import Turn, anthropic, compile_toolbox, compile_tools, gemini, openai
-from armory_trio.providers import _manifest as compiling
+from armory_trio.providers import _manifest as compiling  # pyright: ignore[reportPrivateUsage]  # what is kept shows nowhere else
 from armory_trio.toolbox import Manifest, ProviderName, Strictness
 from tests.requirements import requirement
 
@@ -159,7 +159,7 @@ def test_openais_client_sends_the_manifest_as_it_is() -> None:
             model="m",
             messages=[{"role": "user", "content": "hi"}],
             tools=cast("list[ChatCompletionToolUnionParam]", manifest.tools),
-            **cast("Mapping[str, ChatCompletionToolChoiceOptionParam]", manifest.choose("book")),  # type: ignore[arg-type,call-overload]
+            tool_choice=cast("ChatCompletionToolChoiceOptionParam", manifest.choose("book")["tool_choice"]),
         )
 
     assert server.sent[0]["tools"] == manifest.tools
@@ -463,7 +463,7 @@ def test_a_definition_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @requirement("compiling.kept")
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiling, "_KEPT", 3)
-    kept = compiling._Kept()
+    kept = compiling._Kept()  # pyright: ignore[reportPrivateUsage]  # likewise
     value = cast("compiling.Compiled", compiling.compile_definition(book.definition, "gemini"))
 
     for n in range(5):
