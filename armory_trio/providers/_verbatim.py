@@ -136,20 +136,21 @@ class _Copier(Page):
         return made
 
     def _copy_word(self, made: dict[str, object], at: At, word: str, value: object, depth: int) -> None:
-        if word in ("$ref", "$dynamicRef"):
+        if not _is_well_formed(word, value):
+            self.lose(at.pointer, word, "dropped", "it is malformed")
+        elif word in ("$ref", "$dynamicRef"):
             target = self.book.find(value, at.pointer) if isinstance(value, str) else None
             if target is None:
                 self.lose(at.pointer, word, "dropped", "it points at nothing in this schema")
             else:
                 made["$ref"] = f"#/$defs/{self._name_of(target)}"
-        elif word in _MAPS and isinstance(value, dict):
-            names = cast("dict[str, object]", value)
-            made[word] = {name: self.copy(at.below(word, name), depth + 1) for name in names}
+        elif word in _MAPS:
+            made[word] = {name: self.copy(at.below(word, name), depth + 1) for name in as_schema(value)}
         elif word == "items" and as_list(value):  # the older drafts' way to say prefixItems
             made["prefixItems"] = [self.copy(at.below(word, index), depth + 1) for index in range(len(as_list(value)))]
             if "additionalItems" in as_schema(at.schema):
                 made["items"] = self._boolean(at.below("additionalItems"), depth + 1)
-        elif word in _LISTS and as_list(value):
+        elif word in _LISTS:
             made[word] = [self.copy(at.below(word, index), depth + 1) for index in range(len(as_list(value)))]
         elif word in _SINGLE:
             made[word] = self._boolean(at.below(word), depth + 1)
@@ -184,3 +185,19 @@ class _Copier(Page):
                 self.lose("#", word, "dropped", "members of the root are called otherwise here")
         entries = [Member(name, wire) for name, wire in wires.items()]
         return Objects({each.name: each for each in entries}, {each.wire: each for each in entries})
+
+
+def _is_well_formed(word: str, value: object) -> bool:
+    """Whether *value* is what *word* wants. A contract whose schema is the caller's own was never checked."""
+    if word in _MAPS:
+        return isinstance(value, dict)
+    if word in _LISTS or word in ("enum", "required"):
+        words = word != "required" or all(isinstance(each, str) for each in as_list(value))
+        return isinstance(value, list) and words
+    if word == "type":
+        return isinstance(value, str) or (
+            bool(as_list(value)) and all(isinstance(each, str) for each in as_list(value))
+        )
+    if word in _SINGLE:
+        return isinstance(value, bool | dict) or (word == "items" and isinstance(value, list))
+    return True

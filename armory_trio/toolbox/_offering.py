@@ -207,7 +207,10 @@ class Manifest:
         tool = self._by_wire.get(wire)
         if tool is None or tool.wording is None:
             return arguments
-        meant = tool.wording.decode(dict(arguments))
+        try:
+            meant = tool.wording.decode(dict(arguments))
+        except RecursionError:  # deeper than anybody means; the contract says so better
+            return arguments
         return cast("Mapping[str, object]", meant) if isinstance(meant, dict) else arguments
 
     def write(self, name: str, arguments: Mapping[str, object]) -> Mapping[str, object]:
@@ -224,7 +227,7 @@ class Manifest:
             return arguments
         try:
             return cast("Mapping[str, object]", tool.wording.encode(_plain(arguments)))
-        except ValueError:
+        except (ValueError, RecursionError):
             return arguments
 
     def choose(self, *names: str, mode: str | None = None, parallel: bool | None = None) -> dict[str, object]:

@@ -152,6 +152,38 @@ def test_anything_can_be_read(contract: tuple[InputContract, list[Json]], argume
             contract[0].validate(cast("Json", meant))
 
 
+words = st.sampled_from(
+    [
+        *("type", "$ref", "enum", "const", "properties", "required", "items", "prefixItems", "additionalProperties"),
+        *("unevaluatedProperties", "patternProperties", "anyOf", "oneOf", "allOf", "not", "if", "then", "minimum"),
+        *("exclusiveMinimum", "minLength", "pattern", "format", "minItems", "maxItems", "$defs", "$id", "$anchor"),
+        *("additionalItems", "dependentRequired", "description", "title", "default", "contains", "a", "b"),
+    ]
+)
+nonsense = st.recursive(
+    st.sampled_from(
+        ["object", "array", "string", "null", "#", "#/$defs/a", "#a", "", -1, 0, 2, 1.5, True, False, None]
+    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@requirement("compiling.any-schema", "compiling.legal")
+@slow_to_draw
+@given(schema=st.dictionaries(words, nonsense, max_size=6))
+def test_a_schema_that_nobody_checked_compiles_or_is_set_aside(schema: Json) -> None:
+    for rules in DIALECTS:
+        try:
+            made, coding, _ = (copied if rules.whole else written)(schema, rules)
+        except NotSayable as answer:
+            assert answer.reason
+            continue
+        if not rules.whole and is_small(made, rules):
+            CHECKS[rules.name](made)
+        decoded(coding, {"a": 1, "b": [{}]})
+
+
 @requirement("compiling.strict", "compiling.legal")
 @pytest.mark.parametrize("rules", [OPENAI_STRICT, ANTHROPIC_STRICT], ids=["openai", "anthropic"])
 @slow_to_draw

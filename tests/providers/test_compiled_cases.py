@@ -179,10 +179,6 @@ def test_members_that_may_be_left_out_are_counted_over_all_strict_tools() -> Non
 # ── references ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Colour(str):
-    __slots__ = ()
-
-
 @requirement("compiling.described-references")
 @everywhere
 def test_a_reference_with_a_description_keeps_both(offers: Offers) -> None:
@@ -549,6 +545,29 @@ def test_a_key_that_comes_twice_is_no_object() -> None:
     twice = [{"key": "k", "value": 1}, {"key": "k", "value": 2}]
 
     assert manifest.read("t", {"a": twice}) == {"a": twice}
+
+
+@requirement("compiling.reading-is-total")
+def test_arguments_deeper_than_anybody_means_are_left_to_the_contract() -> None:
+    manifest = offered(TREE, ("openai-chat", "auto"))
+    deep: Json = {"value": "1"}
+    for _ in range(2_000):
+        deep = {"value": "1", "kids": [deep]}
+
+    assert manifest.read("t", {"root": deep})["root"] is deep
+    assert manifest.write("t", {"root": deep})["root"] is deep
+
+
+@requirement("compiling.any-schema")
+@everywhere
+def test_a_contract_deeper_than_any_provider_takes_ends(offers: Offers) -> None:
+    schema: Json = {"type": "string"}
+    for _ in range(100):
+        schema = {"type": "object", "properties": {"a": schema}, "required": ["a"], "additionalProperties": False}
+
+    manifest = offered(schema, offers)
+
+    assert len(manifest.offered) + len(manifest.set_aside) == 1
 
 
 @requirement("compiling.losses")
