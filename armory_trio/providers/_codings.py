@@ -14,8 +14,8 @@ import msgspec
 
 from ..definitions import canonical_text, parse_json
 from ..errors import JsonError
-from ._conjuncts import json_kind, same_key
 from ._fits import fits
+from ._json_kinds import json_kind, same_key
 
 __all__ = (
     "KEY",

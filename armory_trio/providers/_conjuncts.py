@@ -7,12 +7,11 @@ from typing import Final, NamedTuple, cast
 
 import attrs
 
-from ..definitions import canonical_text
-from ..errors import JsonError
 from ..toolbox._offering import Loss
+from ._json_kinds import same_key
 from ._references import At, Book, Branches, Schema, as_list, as_schema
 
-__all__ = ("LIMITS", "NOTES", "TYPES", "Normal", "Stack", "Union", "gather", "json_kind", "same_key")
+__all__ = ("LIMITS", "NOTES", "TYPES", "Normal", "Stack", "Union", "gather")
 
 TYPES: Final = ("object", "array", "string", "integer", "number", "boolean", "null")
 
@@ -297,9 +296,11 @@ def _tighten(found: Normal, at: At, word: str, value: object) -> None:
 
 def _types(found: Normal, at: At, schema: Schema) -> None:
     said = schema.get("type")
+    if said is None or "type" in at.skip:
+        return
     words = [said] if isinstance(said, str) else [word for word in as_list(said) if isinstance(word, str)]
     known = frozenset(word for word in words if word in TYPES)
-    if not known or "type" in at.skip:
+    if not known:
         return
     if found.types is None:
         found.types = known
@@ -370,30 +371,3 @@ def _settled(found: Normal) -> Normal:
             found.types = frozenset(implied)
             found.losses.append(Loss(found.pointer, "type", "narrowed", f"it is taken for {implied[0]}, as it reads"))
     return found
-
-
-def json_kind(value: object) -> str:
-    """The type of JSON that *value* has, integers as ``integer``; ``1.0`` is one."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case str():
-            return "string"
-        case int():
-            return "integer"
-        case float():
-            return "integer" if value.is_integer() else "number"
-        case list() | tuple():
-            return "array"
-        case _:
-            return "object"
-
-
-def same_key(value: object) -> str:
-    """A text that two values share when JSON takes them for equal."""
-    try:
-        return canonical_text(value, mode="exact")
-    except JsonError:
-        return f"!{value!r}"

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Final, cast
 
 from ._codings import KEY, VALUE, Coding, ItemsOf, Member, Objects, Pairs, Shape, Tuples, item_name
-from ._conjuncts import LIMITS, Normal, same_key
+from ._conjuncts import LIMITS, Normal
+from ._json_kinds import same_key
 from ._loss import NotSayable
 from ._names import legal_names
 from ._page import Page, Said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, cast
 
-from ._conjuncts import json_kind, same_key
+from ._json_kinds import json_kind, same_key
 from ._references import as_list, as_schema
 
 __all__ = ("fits",)

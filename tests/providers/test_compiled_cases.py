@@ -630,7 +630,7 @@ def test_a_definition_of_data_is_no_schema(offers: Offers) -> None:
 @requirement("compiling.legal")
 def test_a_signature_is_strict_without_losses() -> None:
     @tool(effect="read-only")
-    async def find(
+    def find(
         query: Annotated[str, "What to look for."], kind: Literal["file", "folder"] = "file", limit: int | None = None
     ) -> str:
         """Find something."""

@@ -37,7 +37,7 @@ every_provider = pytest.mark.parametrize("provider", PROVIDERS)
 
 
 @tool(effect="read-only", namespace="rooms")
-async def book(
+def book(
     room: Literal[101, 201], guests: Annotated[dict[str, int], "Age by name."], note: str | None = None, nights: int = 1
 ) -> str:
     """Book a room."""
@@ -45,7 +45,7 @@ async def book(
 
 
 @tool(risk=Risk(dangerous=True), name="drop table")
-async def drop(table: str) -> str:
+def drop(table: str) -> str:
     """Drop a table."""
     return table
 
@@ -270,7 +270,7 @@ async def test_what_a_model_wrote_runs_as_it_was_meant(provider: ProviderName, s
 
 @requirement("offering.parsed")
 @every_provider
-async def test_a_name_that_was_not_offered_stays_and_a_broken_call_has_no_arguments(provider: ProviderName) -> None:
+def test_a_name_that_was_not_offered_stays_and_a_broken_call_has_no_arguments(provider: ProviderName) -> None:
     manifest = BOX.to_provider(provider)
 
     assert turns(manifest, "nobody", {"a": 1}).calls[0].name == "nobody"
