@@ -33,7 +33,7 @@ class Section(msgspec.Struct, frozen=True):
 
 Catalogue = Mapping[str, Section]
 
-ROOMS: Final = frozenset({"gateway", "ledger", "mcp", "openapi", "provider schemas", "telemetry"})
+ROOMS: Final = frozenset({"gateway", "ledger", "mcp", "openapi", "telemetry"})
 """What may be waited for."""
 
 SURROUNDINGS: Final[Catalogue] = {
@@ -380,8 +380,9 @@ SURROUNDINGS: Final[Catalogue] = {
             "12, 25": "later: mcp",
             "13": "later: gateway",
             "14": "authorities.tiers",
-            "15-17": "later: provider schemas",
-            "18": "composition.names, toolbox.duplicate-id; later: provider schemas",
+            "15-16": "compiling.strict, compiling.legal",
+            "17": "compiling.references",
+            "18": "composition.names, toolbox.duplicate-id, offering.names",
             "19": "toolbox.query.asks-anew, toolbox.query.words, toolbox.query.text, toolbox.query.page, "
             "toolbox.search.embedder-checked",
             "20": "timeout.ends; later: openapi",
@@ -476,7 +477,7 @@ CORE: Final[Catalogue] = {
             "8-10": "definitions.identity.text",
             "10": "definitions.identity.any-name",
             "11": "definitions.portable",
-            "12": "later: provider schemas",
+            "12": "offering.names",
             "14": "differs: Names have aliases",
         },
         first=7,
@@ -717,7 +718,7 @@ CORE: Final[Catalogue] = {
             "33-34": "toolbox.json, toolbox.rules.json",
             "33": "differs: A toolbox is written with its functions",
             "34": "toolbox.json.refused",
-            "35": "later: provider schemas",
+            "35": "offering.doors, offering.available",
         },
         first=33,
     ),
@@ -1227,7 +1228,6 @@ CATALOGUES: Final[Mapping[str, Catalogue]] = {"armorer-core": CORE, "surrounding
 
 FIELD_CASES: Final[Mapping[str, str]] = {
     "30-33, 35-39, 41-42, 44-46, 64, 67-68, 89, 97-98": "promised",
-    "35-39, 41-42": "later: provider schemas",
 }
 """The numbers are those of ``field-cases``; a promise names them in its source, such as "field cases 45 and 46"."""
 

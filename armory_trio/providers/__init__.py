@@ -22,6 +22,7 @@ from ._detect import detect_provider
 from ._history import HistoryError, Repair, check_history, repair_history
 from ._history_extend import collect_results, extend_history
 from ._history_parts import Fault
+from ._manifest import compile_toolbox, compile_tools
 from ._message import MessageError
 from ._partial_json import PartialJson
 from ._turn import OtherCall, Provider, ReplyError, Turn, WireCall
@@ -49,6 +50,8 @@ __all__ = (
     "anthropic",
     "check_history",
     "collect_results",
+    "compile_toolbox",
+    "compile_tools",
     "detect_provider",
     "extend_history",
     "gemini",

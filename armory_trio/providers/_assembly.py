@@ -15,7 +15,7 @@ from ..definitions import CallDefect
 from ._assembly_calls import Calls
 from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits, CallPreview, StreamLimitError, StreamNews
 from ._message import MessageError
-from ._turn import Dialect, Found, Json, Provider, Turn, build_turn
+from ._turn import Dialect, Found, Json, Provider, Turn, WayBack, build_turn
 
 __all__ = ("Assembler",)
 
@@ -32,15 +32,21 @@ class Assembler(ABC):
 
     Args:
         names: What the tools are called here, by the name that the provider knows. Other names pass as they are.
+        manifest: What the model was offered: names and arguments are mapped back to what the tools' contracts say.
         limits: How much is kept.
     """
 
     provider: ClassVar[Provider]
 
     def __init__(
-        self, *, names: Mapping[str, str] | None = None, limits: AssemblyLimits = DEFAULT_ASSEMBLY_LIMITS
+        self,
+        *,
+        names: Mapping[str, str] | None = None,
+        manifest: WayBack | None = None,
+        limits: AssemblyLimits = DEFAULT_ASSEMBLY_LIMITS,
     ) -> None:
         self._names = names
+        self._manifest = manifest
         self._calls = Calls(limits)
         self._turn: Turn | None = None
         self._spent: StreamLimitError | None = None
@@ -87,7 +93,7 @@ class Assembler(ABC):
         if self._spent is not None:
             raise self._spent
         if self._turn is None:
-            self._turn = build_turn(self._found(), self._dialect(), self._names)
+            self._turn = build_turn(self._found(), self._dialect(), self._names, self._manifest)
         return self._turn
 
     def message(self) -> Json:

@@ -11,7 +11,7 @@ from ._assembly_calls import Slot, size_of, weight_of
 from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
 from ._message import MessageError, as_json, field, items, record, require_record, word, word_or_none
 from ._text import shortened
-from ._turn import Found, Json, Provider, Turn
+from ._turn import Found, Json, Provider, Turn, WayBack
 
 __all__ = ("AnthropicStream",)
 
@@ -72,9 +72,13 @@ class AnthropicStream(Assembler):
     cuts: ClassVar[frozenset[str]]
 
     def __init__(
-        self, *, names: Mapping[str, str] | None = None, limits: AssemblyLimits = DEFAULT_ASSEMBLY_LIMITS
+        self,
+        *,
+        names: Mapping[str, str] | None = None,
+        manifest: WayBack | None = None,
+        limits: AssemblyLimits = DEFAULT_ASSEMBLY_LIMITS,
     ) -> None:
-        super().__init__(names=names, limits=limits)
+        super().__init__(names=names, manifest=manifest, limits=limits)
         self._blocks: list[_Block] = []
         self._message_id: str | None = None
         self._has_started = False

@@ -14,7 +14,7 @@ from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
 from ._message import MessageError, field, has, is_record, items, record, require_record, word, word_or_none
 from ._openai_chat import CHAT, CHAT_CUTS
 from ._text import shortened
-from ._turn import Dialect, Found, Json, OtherCall, Provider, Turn
+from ._turn import Dialect, Found, Json, OtherCall, Provider, Turn, WayBack
 
 __all__ = ("ChatAssembler",)
 
@@ -43,6 +43,7 @@ class ChatAssembler(Assembler):
 
     Args:
         names: What the tools are called here, by the name that the provider knows. Other names pass as they are.
+        manifest: What the model was offered: names and arguments are mapped back to what the tools' contracts say.
         tools: The names that were offered. They decide where a name said twice and a name in two halves look alike.
         choice: The index of the choice that the conversation goes on with; others are ignored.
         limits: How much is kept.
@@ -54,11 +55,12 @@ class ChatAssembler(Assembler):
         self,
         *,
         names: Mapping[str, str] | None = None,
+        manifest: WayBack | None = None,
         tools: Collection[str] | None = None,
         choice: int = 0,
         limits: AssemblyLimits = DEFAULT_ASSEMBLY_LIMITS,
     ) -> None:
-        super().__init__(names=names, limits=limits)
+        super().__init__(names=names, manifest=manifest, limits=limits)
         self._choice = choice
         self._texts: dict[str, list[str]] = {}
         self._entries: list[Slot | _Other] = []

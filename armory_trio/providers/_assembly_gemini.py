@@ -13,7 +13,7 @@ from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
 from ._assembly_paths import PartialArguments
 from ._message import MessageError, as_json, field, has, items, record, require_record, word, word_or_none
 from ._text import shortened
-from ._turn import Json, Provider, Turn
+from ._turn import Json, Provider, Turn, WayBack
 
 __all__ = ("GeminiStream", "StreamedPart")
 
@@ -65,11 +65,12 @@ class GeminiStream(Assembler):
         self,
         *,
         names: Mapping[str, str] | None = None,
+        manifest: WayBack | None = None,
         model: str | None = None,
         candidate: int = 0,
         limits: AssemblyLimits = DEFAULT_ASSEMBLY_LIMITS,
     ) -> None:
-        super().__init__(names=names, limits=limits)
+        super().__init__(names=names, manifest=manifest, limits=limits)
         self._model = model
         self._candidate = candidate
         self._parts: list[StreamedPart] = []

@@ -11,7 +11,7 @@ from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
 from ._message import MessageError, as_json, field, items, record, require_record, word, word_or_none
 from ._openai_responses import RESPONSE_CUTS, RESPONSES
 from ._text import shortened
-from ._turn import Dialect, Found, Json, Provider, Turn
+from ._turn import Dialect, Found, Json, Provider, Turn, WayBack
 
 __all__ = ("ResponseAssembler",)
 
@@ -48,15 +48,20 @@ class ResponseAssembler(Assembler):
 
     Args:
         names: What the tools are called here, by the name that the provider knows. Other names pass as they are.
+        manifest: What the model was offered: names and arguments are mapped back to what the tools' contracts say.
         limits: How much is kept.
     """
 
     provider: ClassVar[Provider] = "openai-responses"
 
     def __init__(
-        self, *, names: Mapping[str, str] | None = None, limits: AssemblyLimits = DEFAULT_ASSEMBLY_LIMITS
+        self,
+        *,
+        names: Mapping[str, str] | None = None,
+        manifest: WayBack | None = None,
+        limits: AssemblyLimits = DEFAULT_ASSEMBLY_LIMITS,
     ) -> None:
-        super().__init__(names=names, limits=limits)
+        super().__init__(names=names, manifest=manifest, limits=limits)
         self._items: list[_Item] = []
         self._cut: str | None = None
 

@@ -9,7 +9,7 @@ from ..definitions import CallDefect
 from ._blocks import MediaRules, Piece, admitted, data_url, labelled, noun, numbered, pieces_of
 from ._detect import refuse_foreign
 from ._message import MessageError, field, has, is_list, items, record, require_record, word, word_or_none
-from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, build_turn, cut_off
+from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, WayBack, build_turn, cut_off
 
 __all__ = ("CHAT", "CHAT_CUTS", "OPENAI_MEDIA", "parse_chat_tool_calls")
 
@@ -37,18 +37,21 @@ CHAT_CUTS: Final = frozenset(
 _FOLLOW_UP: Final = "The pictures that the tool results above refer to follow. They come from tools, not from the user."
 
 
-def parse_chat_tool_calls(message: object, *, names: Mapping[str, str] | None = None) -> Turn:
+def parse_chat_tool_calls(
+    message: object, *, names: Mapping[str, str] | None = None, manifest: WayBack | None = None
+) -> Turn:
     """The tool calls of one Chat Completions message.
 
     Args:
         message: A chat completion with one choice, a choice, an assistant message, a list of tool calls or one tool
             call; decoded JSON or the SDK's own type.
         names: What the tools are called here, by the name that the provider knows. Other names pass as they are.
+        manifest: What the model was offered: names and arguments are mapped back to what the tools' contracts say.
 
     Raises:
         MessageError: *message* is none of these, or its calls have the form of another provider.
     """
-    return refuse_foreign(message, build_turn(_found(message), CHAT, names))
+    return refuse_foreign(message, build_turn(_found(message), CHAT, names, manifest))
 
 
 def _found(message: object) -> Found:

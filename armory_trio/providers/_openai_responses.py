@@ -9,7 +9,7 @@ from ._blocks import admitted, data_url, pieces_of
 from ._detect import refuse_foreign
 from ._message import MessageError, field, has, is_list, items, record, require_record, word, word_or_none
 from ._openai_chat import OPENAI_MEDIA
-from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, build_turn, cut_off
+from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, WayBack, build_turn, cut_off
 
 __all__ = ("RESPONSES", "RESPONSE_CUTS", "parse_response_tool_calls")
 
@@ -24,7 +24,9 @@ _OTHER_CALLS: Final = frozenset({"program", "mcp_approval_request"})
 """Types of items that ask for work, though their names do not end in ``_call``."""
 
 
-def parse_response_tool_calls(message: object, *, names: Mapping[str, str] | None = None) -> Turn:
+def parse_response_tool_calls(
+    message: object, *, names: Mapping[str, str] | None = None, manifest: WayBack | None = None
+) -> Turn:
     """The function calls of one response of the Responses API.
 
     A call in a namespace is named ``namespace:name``, which is the form of our own tool ids.
@@ -32,11 +34,12 @@ def parse_response_tool_calls(message: object, *, names: Mapping[str, str] | Non
     Args:
         message: A response, its ``output`` list or one output item; decoded JSON or the SDK's own type.
         names: What the tools are called here, by the name that the provider knows. Other names pass as they are.
+        manifest: What the model was offered: names and arguments are mapped back to what the tools' contracts say.
 
     Raises:
         MessageError: *message* is none of these, or its calls have the form of another provider.
     """
-    return refuse_foreign(message, build_turn(_found(message), RESPONSES, names))
+    return refuse_foreign(message, build_turn(_found(message), RESPONSES, names, manifest))
 
 
 def _found(message: object) -> Found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 import msgspec
 
@@ -22,6 +22,7 @@ __all__ = (
     "RawCall",
     "ReplyError",
     "Turn",
+    "WayBack",
     "WireCall",
     "build_turn",
     "cut_off",
@@ -31,6 +32,18 @@ Provider = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
 
 Json = dict[str, object]
 """One JSON object on its way to a provider."""
+
+
+class WayBack(Protocol):
+    """What was offered to the model, and so what its calls mean: a `Manifest`."""
+
+    def called(self, wire: str) -> str:
+        """What the tool that the provider calls *wire* is called here."""
+        ...
+
+    def read(self, wire: str, arguments: Mapping[str, object]) -> Mapping[str, object]:
+        """What is meant by the *arguments* of a call of *wire*."""
+        ...
 
 
 class RawCall(msgspec.Struct, frozen=True):
@@ -200,8 +213,10 @@ class Dialect(msgspec.Struct, frozen=True):
     is_filler: Callable[[object], bool] | None = None
 
 
-def build_turn(found: Found, dialect: Dialect, names: Mapping[str, str] | None) -> Turn:
-    """The turn of what was *found*: calls read, ids made unique, names mapped back.
+def build_turn(
+    found: Found, dialect: Dialect, names: Mapping[str, str] | None, manifest: WayBack | None = None
+) -> Turn:
+    """The turn of what was *found*: calls read, ids made unique, names and arguments mapped back.
 
     Raises:
         MessageError: An entry is not of the right shape.
@@ -216,7 +231,8 @@ def build_turn(found: Found, dialect: Dialect, names: Mapping[str, str] | None) 
     raw = [_doubted(call, found.defects.get(at)) for at, call in enumerate(read) if isinstance(call, RawCall)]
     others = (*found.others, *(call for call in read if isinstance(call, OtherCall)))
     ids = _unique_ids([call.wire_id for call in raw])
-    calls = tuple(_believed(call, call_id, names or {}, found.defect) for call, call_id in zip(raw, ids, strict=True))
+    believed = [_believed(call, call_id, found.defect) for call, call_id in zip(raw, ids, strict=True)]
+    calls = tuple(_meant(call, names or {}, manifest) for call in believed)
     wire = tuple(
         WireCall(made.id, call.wire_id or None, encodable(call.name) if isinstance(call.name, str) else "", call.echo)
         for call, made in zip(raw, calls, strict=True)
@@ -228,12 +244,20 @@ def _doubted(raw: RawCall, defect: CallDefect | None) -> RawCall:
     return raw if defect is None else msgspec.structs.replace(raw, defect=defect)
 
 
-def _believed(raw: RawCall, call_id: str, names: Mapping[str, str], doubt: CallDefect | None) -> ToolCall:
+def _meant(call: ToolCall, names: Mapping[str, str], manifest: WayBack | None) -> ToolCall:
+    """*call*, which has the provider's words, in ours."""
+    name = names.get(call.name, call.name if manifest is None else manifest.called(call.name))
+    if manifest is None or call.defect is not None:
+        return call if name == call.name else msgspec.structs.replace(call, name=name)
+    return msgspec.structs.replace(call, name=name, arguments=manifest.read(call.name, call.arguments))
+
+
+def _believed(raw: RawCall, call_id: str, doubt: CallDefect | None) -> ToolCall:
     arguments, broken = read_arguments(raw.arguments)
     name = raw.name if isinstance(raw.name, str) else ""
     nameless = None if name else CallDefect("MALFORMED_CALL", "The call names no tool. Name one that was offered.")
     defect = raw.defect or doubt or nameless or broken
-    return ToolCall(names.get(name, name), {} if defect else arguments, call_id, defect)
+    return ToolCall(name, {} if defect else arguments, call_id, defect)
 
 
 def _unique_ids(wire_ids: Sequence[str | None]) -> list[str]:

@@ -12,7 +12,7 @@ from ._assembly_anthropic import AnthropicStream
 from ._blocks import Media, MediaRules, Piece, admitted, encoded, labelled, media_type_of, noun, numbered, pieces_of
 from ._detect import refuse_foreign
 from ._message import MessageError, field, has, is_list, items, require_record, word, word_or_none
-from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, build_turn, cut_off
+from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, WayBack, build_turn, cut_off
 
 __all__ = ("MessageAssembler", "parse_tool_calls")
 
@@ -24,17 +24,20 @@ _CUTS: Final = frozenset({"max_tokens", "model_context_window_exceeded", "refusa
 """Values of ``stop_reason`` that mean the message ends in the middle."""
 
 
-def parse_tool_calls(message: object, *, names: Mapping[str, str] | None = None) -> Turn:
+def parse_tool_calls(
+    message: object, *, names: Mapping[str, str] | None = None, manifest: WayBack | None = None
+) -> Turn:
     """The tool uses of one Messages API message.
 
     Args:
         message: A message, its ``content`` list or one content block; decoded JSON or the SDK's own type.
         names: What the tools are called here, by the name that the provider knows. Other names pass as they are.
+        manifest: What the model was offered: names and arguments are mapped back to what the tools' contracts say.
 
     Raises:
         MessageError: *message* is none of these, or its calls have the form of another provider.
     """
-    return refuse_foreign(message, build_turn(_found(message), ANTHROPIC, names))
+    return refuse_foreign(message, build_turn(_found(message), ANTHROPIC, names, manifest))
 
 
 def _found(message: object) -> Found:

@@ -29,7 +29,7 @@ from ._blocks import (
 from ._detect import refuse_foreign
 from ._message import MessageError, field, has, is_list, items, record, require_record, word, word_or_none
 from ._text import is_encodable
-from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, WireCall, build_turn, cut_off
+from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, WayBack, WireCall, build_turn, cut_off
 
 __all__ = ("ContentAssembler", "parse_tool_calls")
 
@@ -67,13 +67,20 @@ _LARGEST_EXACT: Final = 2**53
 _VERSION: Final = re.compile(r"gemini-(\d+)")
 
 
-def parse_tool_calls(message: object, *, names: Mapping[str, str] | None = None, model: str | None = None) -> Turn:
+def parse_tool_calls(
+    message: object,
+    *,
+    names: Mapping[str, str] | None = None,
+    model: str | None = None,
+    manifest: WayBack | None = None,
+) -> Turn:
     """The function calls of one Gemini response.
 
     Args:
         message: A response with one candidate, a candidate, a content, a list of parts or one part; decoded JSON or
             the SDK's own type.
         names: What the tools are called here, by the name that the provider knows. Other names pass as they are.
+        manifest: What the model was offered: names and arguments are mapped back to what the tools' contracts say.
         model: The model that wrote it; by default what the response says. From Gemini 3 on pictures stand inside the
             function responses; older and unknown models get them in a message after those.
 
@@ -82,7 +89,7 @@ def parse_tool_calls(message: object, *, names: Mapping[str, str] | None = None,
     """
     found = _found(message)
     version = model if model is not None else word_or_none(message, "modelVersion", "model_version")
-    return refuse_foreign(message, build_turn(found, GEMINI_3 if _takes_media(version) else GEMINI, names))
+    return refuse_foreign(message, build_turn(found, GEMINI_3 if _takes_media(version) else GEMINI, names, manifest))
 
 
 def _takes_media(model: str | None) -> bool:

@@ -10,6 +10,15 @@ from ._importing import GetTool as GetTool
 from ._live import LiveToolbox as LiveToolbox
 from ._live import ToolboxChange as ToolboxChange
 from ._manifest import toolbox_from_manifest as toolbox_from_manifest
+from ._offering import Loss as Loss
+from ._offering import LossAction as LossAction
+from ._offering import Manifest as Manifest
+from ._offering import Naming as Naming
+from ._offering import Offer as Offer
+from ._offering import OfferedTool as OfferedTool
+from ._offering import ProviderName as ProviderName
+from ._offering import SetAside as SetAside
+from ._offering import Strictness as Strictness
 from ._toolbox import Toolbox as Toolbox
 from ._toolbox import combine_toolboxes as combine_toolboxes
 from ._toolbox import is_toolbox as is_toolbox

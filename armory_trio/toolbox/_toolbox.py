@@ -19,6 +19,7 @@ from ._resolution import AnyTool, by_id, lookup
 
 if TYPE_CHECKING:  # each is loaded by the method that needs it, or by who has something to give
     from ..authority.policy import ApprovalPolicy, Gates
+    from ._offering import Manifest, Offer, ProviderName, Strictness
     from .inspection import Level, ToolboxInspection, ToolDetails, ToolOutline, ToolSummary
     from .query import Condition, Criteria, QueryResult
     from .search import Match, Where
@@ -309,6 +310,33 @@ class Toolbox(ImportsTools):
         given = self.context if context is None else _context(context)
         meant = [tool for tool in self.tools if self._lookup[tool.name] is tool]
         return tuple([tool for tool in meant if await _is_available(tool, given)])
+
+    def to_openai(self, *, strict: Strictness = "auto", **offer: Unpack[Offer]) -> Manifest:
+        """What OpenAI's Chat Completions is offered; see `to_provider`."""
+        return self.to_provider("openai-chat", strict=strict, **offer)
+
+    def to_openai_responses(self, *, strict: Strictness = "auto", **offer: Unpack[Offer]) -> Manifest:
+        """What OpenAI's Responses is offered; see `to_provider`."""
+        return self.to_provider("openai-responses", strict=strict, **offer)
+
+    def to_anthropic(self, *, strict: Strictness = False, **offer: Unpack[Offer]) -> Manifest:
+        """What Anthropic's Messages is offered; see `to_provider`. Not strict by default: not every model knows that."""
+        return self.to_provider("anthropic", strict=strict, **offer)
+
+    def to_gemini(self, **offer: Unpack[Offer]) -> Manifest:
+        """What Gemini is offered; see `to_provider`."""
+        return self.to_provider("gemini", **offer)
+
+    def to_provider(self, provider: ProviderName, *, strict: Strictness = "auto", **offer: Unpack[Offer]) -> Manifest:
+        """What *provider* is offered of this toolbox: what `armory_trio.providers.compile_toolbox` answers.
+
+        Raises:
+            DefinitionError: A name means no tool, an option has no such value, or a tool has an availability hook and
+                ``tools=await toolbox.available()`` was not given.
+        """
+        from ..providers import compile_toolbox  # noqa: PLC0415  # the door to the room above is opened when it is used
+
+        return compile_toolbox(self, provider, strict=strict, **offer)
 
     async def execute(self, call: ToolCall) -> ToolResult[object]:
         """Run one call under a supervisor of its own; for scripts. Cancelled: the tool is.

@@ -13,6 +13,9 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "However a message is cut into the events of a stream, they assemble to the turn that the parser of the whole "
         "message gives: calls, ids, names, arguments, defects and reply.",
     ),
+    "assembly.manifest": Requirement(
+        "design section 13", "A stream is read by the manifest that the model was offered, as a whole message is."
+    ),
     "assembly.interleaved": Requirement(
         "design section 16, item 2", "Calls whose fragments are mixed with each other are told apart."
     ),
