@@ -161,6 +161,7 @@ class ComposedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         request_context: On whose behalf it is, as `RequestContext.to_json` writes it, but for the name of the request.
         binding: The rules under which it began. None in what an older version wrote: that can be read, and not go on.
         idempotency_key: The key that its caller gave it; None if none was given.
+        attempt_id: What it is known by in the ledger; None if that knows nothing of it.
     """
 
     call_id: str
@@ -175,6 +176,7 @@ class ComposedStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     request_context: Mapping[str, object] = {}
     binding: StepBinding | None = None
     idempotency_key: str | None = None
+    attempt_id: str | None = None
 
 
 class PendingApproval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -248,7 +250,7 @@ class PendingApproval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _LATER: Final[Mapping[type[msgspec.Struct], tuple[str, ...]]] = {
-    ComposedStep: ("binding", "idempotency_key"),
+    ComposedStep: ("binding", "idempotency_key", "attempt_id"),
     PendingApproval: ("idempotency_key",),
 }
 """Members that came later, and are left out where they say nothing."""

@@ -12,7 +12,7 @@ from typing import Final, cast
 import outcome
 import trio
 
-from ..definitions import Effect, PendingApproval, ToolError, ToolResult
+from ..definitions import PendingApproval, ToolError, ToolResult
 from ._abort import abort_children, request_abort
 from ._admission import judge
 from ._concluding import written_down
@@ -20,12 +20,12 @@ from ._concurrency import is_cancelled, leaves
 from ._events import ExecutionStarted
 from ._execution import CURRENT, Core, Record
 from ._failures import StrayCancelled, description_of
-from ._lifecycle import FINAL, QUEUED, strongest
+from ._lifecycle import FINAL, QUEUED
 from ._onion import OnionBody
 from ._options import DIRECTLY, NO_OPTIONS, Options
 from ._permits import Hook
 from ._plan import Plan
-from ._resumption import pending_within, waited_for
+from ._resumption import is_within, pending_within, waited_for
 from ._settlement import cancelled, decide, end, failed, finish, hand_on, returned
 from ._tool_context import Door, TaskContext
 from .placement import Placed, deliver_inline, place
@@ -157,8 +157,10 @@ async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool
             pending = await pending_within(record, waits)
     except BaseException as exc:  # noqa: ASYNC103  # raises again what is not its own
         failure = _own_failure(record, exc)
-    if record.entry is not None and pending is not None:
-        record.entry.pause = record.call_id, _before_pause(record)
+    if pending is not None and record.verdict is None and is_within(record, pending):
+        record.returned = True  # it goes on from there: that it raised what a call of its own came to is no failure
+        if record.entry is not None:
+            record.entry.pause = "waits"
     if failure is not None:
         conclude = partial(failed, record, failure)
     elif signing.cancelled_caught:
@@ -167,14 +169,6 @@ async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool
         assert waits.action is not None
         conclude = partial(hand_on, record, waits.action, pending)
     await _tell_end(record, conclude)
-
-
-def _before_pause(record: Record) -> Effect:
-    """What *record*, whose body handed on a pause, has done so far. It goes on from there: that it raised says nothing."""
-    plan = record.plan
-    assert plan is not None
-    own: Effect = record.own_effect() if plan.read_only or plan.effect_windows else "completed"
-    return strongest(own, record.past_effect)
 
 
 def _conclude(record: Record, plan: Plan, value: object, failure: BaseException | None, *, completed: bool) -> None:

@@ -102,14 +102,13 @@ def _entry_for(record: Record, plan: Plan, key: str | None) -> Entry | None:
     ledger_key = LedgerKey(tenant or "", plan.id, key or record.id, ledger.host if key is None else None)
     entry = Entry(ledger.store, ledger_key, record.id, _left, recovery_only=key is None)
     entry.receipt = None if key is None else record.options.resolution_receipt
-    if not plan.read_only:
-        entry.callers = tuple(_callers(record))
     return entry
 
 
 def _callers(record: Record) -> Iterator[Entry]:
     """What those hold in a ledger that called *record*, directly or not, and that claim to change nothing themselves."""
-    for above in above_of(record):
+    starter = None if record.started_by is None else record.core.live.get(record.started_by)
+    for above in above_of(record, starter):
         plan, entry = above.plan, above.entry
         if entry is not None and plan is not None and (plan.read_only or plan.effect_windows):
             yield entry
@@ -123,11 +122,12 @@ def claim(record: Record) -> None:
 
 async def _claim(record: Record) -> object:
     """Claim an attempt; wait for one that runs. Cancelled: what was claimed is released when the call has ended."""
-    plan, entry, ledger = record.plan, record.entry, record.core.ledger
+    plan, entry = record.plan, record.entry
     assert plan is not None
     assert entry is not None
     made, place = _claim_of(record, plan, entry), Place()
-    elsewhere = Elsewhere(entry, _keyed_callers(record))
+    entry.callers = () if plan.read_only else tuple(_callers(record))
+    elsewhere = Elsewhere(record, entry, _keyed_callers(record))
     ended: object = None
     try:
         while ended is None:
@@ -138,16 +138,26 @@ async def _claim(record: Record) -> object:
                 found = await decided(record, entry, made, found) or await _asked(entry, made)
                 waits_for = _going_on(record, plan, entry, found)
             if isinstance(found, Fresh):
-                entry.attempt_id = found.attempt.attempt_id
-                ledger.hold(entry)
-                return found
+                return await _hold(record, entry, place, elsewhere, found)
             ended = found
             if waits_for is not None:
                 ended = await _wait_for(record, entry, waits_for, place, elsewhere)
     finally:
         place.leave()
-    await elsewhere.stop()
+        await elsewhere.stop()  # noqa: ASYNC102  # shields itself, and is bounded
     return ended
+
+
+async def _hold(record: Record, entry: Entry, place: Place, elsewhere: Elsewhere, found: Fresh) -> object:
+    """Keep what was claimed. If a body of an earlier attempt is still there, here, what that came to is what happened."""
+    ledger = record.core.ledger
+    entry.attempt_id = found.attempt.attempt_id
+    ahead = ledger.mine.get(entry.text)
+    ledger.hold(entry)
+    leader = None if ahead is None or not ahead.started else record.core.live.get(ahead.execution_id)
+    if ahead is None or leader is None:
+        return found
+    return await _join(record, leader, ahead, place, elsewhere) or found
 
 
 def _going_on(record: Record, plan: Plan, entry: Entry, found: Answer) -> Attempt | None:
@@ -171,7 +181,7 @@ async def _wait_for(record: Record, entry: Entry, attempt: Attempt, place: Place
     ahead = record.core.ledger.mine.get(entry.text)
     leader = None if ahead is None else record.core.live.get(ahead.execution_id)
     if ahead is not None and leader is not None:
-        return await _join(record, leader, ahead, place)
+        return await _join(record, leader, ahead, place, elsewhere)
     cycle = await elsewhere.wait(attempt)
     return None if cycle is None else Cycle("CAPACITY_CYCLE", cycle)
 
@@ -203,7 +213,8 @@ def _claim_of(record: Record, plan: Plan, entry: Entry) -> Claim:
         deduplicates=not entry.recovery_only,
         lease=ledger.lease,
         cap=ledger.cap,
-        resumes=record.call_id if record.resumed else None,
+        resumes=None if record.journal is None else record.journal.resumes,
+        before="none" if record.journal is None else record.journal.before,
     )
 
 
@@ -216,10 +227,11 @@ async def _asked(entry: Entry, made: Claim) -> Answer:
     return found
 
 
-async def _join(record: Record, leader: Record, ahead: Entry, place: Place) -> object:
+async def _join(record: Record, leader: Record, ahead: Entry, place: Place, elsewhere: Elsewhere) -> object:
     """Wait for *leader*. None if its body never began: then those who waited take its place in their order."""
     record.waits_for = f"joined:{leader.id}"
     record.publish()
+    await elsewhere.note()
     place.stand(ahead.line)
     while not ahead.over.is_set:
         with joining(record, leader, holder=record.parent) as cycle:
@@ -237,7 +249,7 @@ def start(record: Record) -> None:
     """Let the ledger write down that the body is about to begin."""
     assert record.entry is not None
     record.waits_for = LEDGER
-    record.hook = Hook(partial(record.entry.start, record.core.toolbox.policy_revision), _started)
+    record.hook = Hook(partial(record.entry.start, record.judged_in.policy_revision), _started)
 
 
 def _started(record: Record, _answer: object, failure: BaseException | None) -> None:

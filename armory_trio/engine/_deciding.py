@@ -11,7 +11,7 @@ from typing import Final, cast
 import msgspec
 import trio
 
-from ..definitions import Tool
+from ..definitions import Tool, canonical_text
 from ..definitions._outputs import OutputContract
 from ..errors import StoreUnavailable
 from ..ledger import (
@@ -114,6 +114,8 @@ async def recover(core: Core, *, reconcile: bool, release: bool) -> LeftBehind:
     tools = {tool.id.text: tool for tool in core.toolbox.tools}
     for attempt in left.unknown if reconcile else ():
         tool = tools.get(attempt.tool_id)
+        if ledger.is_at(attempt):
+            continue  # its body is still there: what it comes to is what happened
         receipt = None if tool is None else await ask_far_side(tool, attempt, ledger.store, authority)
         if receipt is not None:
             await _do(ledger.store, resolve_with(receipt, attempt))
@@ -143,13 +145,24 @@ async def ask_far_side(
         answer = cast("object", hook(_shown(attempt)))
         if inspect.isawaitable(answer):
             answer = cast("object", await answer)
-        receipt = None if answer is None else _receipt_of(_required(answer), tool, attempt, store.now())
-    except Exception as exc:
+        if answer is None:
+            return None
+        receipt = _receipt_of(_required(answer), tool, attempt, store.now())
+        with trio.fail_after(RECORD_TIMEOUT):
+            return await _signed(receipt, authority)
+    except (trio.Cancelled, KeyboardInterrupt):
+        raise
+    except BaseException as exc:  # noqa: ASYNC103  # whatever code of the host's raises, it has not told
         _log.warning("reconcile of %s could not tell what became of an attempt: %s", tool.name, description_of(exc))
-        return None
-    if receipt is None or authority.keys is None:
+        return None  # noqa: ASYNC104  # as said
+
+
+async def _signed(
+    receipt: ResolutionReceipt | LegacyReceipt, authority: Authority
+) -> ResolutionReceipt | LegacyReceipt:
+    if authority.keys is None:
         return receipt
-    domain = authority.domain_of(attempt.tenant)
+    domain = authority.domain_of(receipt.tenant)
     if isinstance(receipt, LegacyReceipt):
         return await sign_receipt(authority.keys, receipt, domain=domain)
     return await sign_receipt(authority.keys, receipt, domain=domain)
@@ -193,4 +206,4 @@ def _result_of(answer: Reconciled, output: OutputContract | None) -> str | None:
     if answer.decision != "completed":
         return None
     value = answer.value if output is None else output.dump(output.validate(answer.value))
-    return msgspec.json.encode(value).decode()
+    return canonical_text(msgspec.to_builtins(value), mode="exact")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 import msgspec
 import trio
 
-from ..definitions import Effect, EffectRecord, Idempotency, ToolFailure, ToolResult
+from ..definitions import EffectRecord, Idempotency, ToolFailure, ToolResult
 from ..errors import ArmoryError
 from ._concurrency import Latch, leaves
 from ._line import Line
@@ -102,8 +102,8 @@ class Entry:
         """The last step, for when it is."""
         self.result: ToolResult[object] | None = None
         """How it ended, for those who wait for it; None if its body never began."""
-        self.pause: tuple[str, Effect] | None = None
-        """The id of the call, if it ends because somebody has to act before that can go on; and what it has done."""
+        self.pause: Literal["waits", "waits-again"] | None = None
+        """Whether it ends because somebody has to act before it can go on; or went on, and waits as it did before."""
         self.refenced = 0
         """How often the lease was over before the body could begin."""
         self.news = Latch()
@@ -145,7 +145,8 @@ class Entry:
         from ..ledger import Start  # noqa: PLC0415  # loaded by then
 
         for caller in self.callers:
-            await caller.note_call()
+            if not caller.ended:  # who only started it need not be there any more
+                await caller.note_call()
         self.tried = True
         start = Start(self.text, self.fence, policy_revision)
         self._require(await self.do(start), "the attempt was taken over before it could begin")
@@ -169,7 +170,7 @@ class Entry:
                 await self.start()  # what stands around the body calls something in its place
         except FenceLost as exc:
             raise LedgerUnavailable(lost) from exc
-        if not isinstance(await self.do(NoteCall(self.text, self.fence)), Done):
+        if not isinstance(await self.do(NoteCall(self.text, self.fence)), Done) and not self.ended:
             raise LedgerUnavailable(lost)
         self.noted = True
 
@@ -280,9 +281,9 @@ class Entry:
         from ..ledger import Complete  # noqa: PLC0415  # as above
 
         if self.pause is not None:
-            call_id, effect = self.pause
-            return Complete(self.text, self.fence, effect, written(result, output), call_id)
-        if result.effect == "unknown":
+            text = written(result, output) if self.pause == "waits" else None
+            return Complete(self.text, self.fence, result.effect, text, pause=True)
+        if result.effect == "unknown" or result.outcome == "action_required":  # nothing goes on from there
             return Complete(self.text, self.fence, "unknown")
         if result.effect == "none" and (not attempts or result.outcome != "success"):
             return self._nothing()
@@ -293,7 +294,7 @@ class Entry:
         missing = self.lost or self.unwritten
         if not self.recovery_only or missing:
             outcome: Literal["fence-lost", "fresh"] = "fence-lost" if self.lost and result.attempts else "fresh"
-            known = not missing and (result.effect != "unknown" or self.pause is not None)
+            known = not missing and (self.pause == "waits" or (result.effect != "unknown" and self.pause is None))
             said = Idempotency(outcome, self.told_key, self.attempt_id, known)
             result = msgspec.structs.replace(result, idempotency=said)
         if not _leaves_the_key(kept):
@@ -335,7 +336,7 @@ async def asked_within(ask: Callable[[], Awaitable[T]]) -> T:
         raise LedgerUnavailable(f"{type(exc).__name__}: {exc}") from exc  # noqa: ASYNC104  # as said
 
 
-async def begun_or_failed(entry: Entry, *, read_only: bool) -> None:
+async def begun_or_failed(entry: Entry, policy_revision: str, *, read_only: bool) -> None:
     """Write down that the body is about to begin, from within its middleware. Shielded, and bounded.
 
     Raises:
@@ -344,7 +345,7 @@ async def begun_or_failed(entry: Entry, *, read_only: bool) -> None:
     if entry.attempt_id is None or (read_only and entry.started):
         return
     try:
-        await entry.start()  # before each attempt: it may not be ours any more
+        await entry.start(policy_revision)  # before each attempt: it may not be ours any more
     except (FenceLost, LedgerUnavailable) as exc:
         if read_only and isinstance(exc, LedgerUnavailable):
             entry.go_on_unrecorded()

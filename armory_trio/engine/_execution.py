@@ -10,6 +10,7 @@ import msgspec
 import trio
 
 from ..definitions import Category, ChunkStage, Effect, Outcome, RequestContext, ToolCall, ToolResult
+from ..toolbox import Toolbox
 from ._concurrency import Latch
 from ._core import CoreOf
 from ._entries import Entry
@@ -181,9 +182,11 @@ class Record(Effects):
         return self.entry is not None and self.entry.attempt_id is not None
 
     @property
-    def resumed(self) -> bool:
-        """Whether it ran before, as far as a call of its own that had to wait, and goes on from there."""
-        return self.journal is not None and self.journal.goes_on
+    def judged_in(self) -> Toolbox:
+        """By whose rules it was let through."""
+        assert self.plan is not None
+        permit = self.permit
+        return self.plan.toolbox if permit is None or permit.toolbox is None else permit.toolbox
 
     @property
     def concluded(self) -> bool:

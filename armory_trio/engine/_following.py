@@ -25,9 +25,12 @@ _FOLLOWED: Final = 1_000
 """Attempts of other hosts that are looked at for a cycle: one that long nobody builds."""
 
 
-def above_of(record: Record) -> Iterator[Record]:
-    """Those that called *record*, directly or not, from here or from within another supervisor; the nearest first."""
-    above = record.parent or record.outside
+def above_of(record: Record, starter: Record | None = None) -> Iterator[Record]:
+    """Those that called *record*, directly or not, from here or from within another supervisor; the nearest first.
+
+    Where nobody did, those count that had it started by *starter*, itself included.
+    """
+    above = record.parent or record.outside or starter
     while above is not None:
         yield above
         above = above.parent or above.outside
@@ -104,18 +107,20 @@ def _is_still_asked(record: Record) -> bool:
 
 
 class Elsewhere:
-    """A call that waits for attempts of other hosts.
+    """A call that waits for the attempts of others, as other hosts see it.
 
     Args:
+        record: The call.
         entry: What it holds in the ledger.
         callers: What those hold that called it, and that others may wait for.
     """
 
-    __slots__ = ("_callers", "_entry", "_noted")
+    __slots__ = ("_callers", "_entry", "_noted", "_record")
 
-    def __init__(self, entry: Entry, callers: Iterable[Entry]) -> None:
+    def __init__(self, record: Record, entry: Entry, callers: Iterable[Entry]) -> None:
+        self._record = record
         self._entry = entry
-        self._callers = tuple(callers)
+        self._callers = tuple(callers) if record.core.ledger.durable else ()
         self._noted = False
 
     async def wait(self, attempt: Attempt) -> str | None:
@@ -126,15 +131,24 @@ class Elsewhere:
         """
         cycle = None
         if self._callers:
-            cycle = await _cycle_elsewhere(self._entry, attempt, frozenset(caller.text for caller in self._callers))
-            await self._note(waiting=cycle is None)
+            cycle = await self._cycle(attempt)
+            if cycle is None:
+                await self.note()
         if cycle is None:
             left = attempt.lease_expires_at - self._entry.store.now()
             await trio.sleep(min(_LOOK_AGAIN_AFTER, max(_SOON, left)))
         return cycle
 
+    async def note(self) -> None:
+        """Write down that its callers wait for its key, unless that is known.
+
+        Raises:
+            LedgerUnavailable: Nobody knows whether that is written down.
+        """
+        await self._note(waiting=True)
+
     async def stop(self) -> None:
-        """It waits no more. Cancelled: it may still look as if it did, until its callers have ended."""
+        """It waits no more. Shielded, and bounded; what can't be written down looks as if it still did."""
         with suppress(LedgerUnavailable):
             await self._note(waiting=False)
 
@@ -143,19 +157,34 @@ class Elsewhere:
             return
         self._noted = waiting
         for caller in self._callers:
-            await caller.note_wait(self._entry.text, waiting=waiting)
+            if not caller.ended:
+                await caller.note_wait(self._entry.text, waiting=waiting)
 
+    async def _cycle(self, attempt: Attempt) -> str | None:
+        """Whether *attempt* waits, directly or not, for what the callers hold: keys, or here also slots."""
+        held = {caller.text for caller in self._callers}
+        seen, ahead = {self._entry.text}, list(attempt.waits_for)
+        while ahead and len(seen) < _FOLLOWED:
+            key_text = ahead.pop()
+            if key_text in held:
+                return f"the call that has the key on {attempt.host} waits for a key of one of its callers"
+            if key_text in seen:
+                continue
+            seen.add(key_text)
+            cycle = self._cycle_here(key_text)
+            if cycle is not None:
+                return cycle
+            row = await self._entry.load(key_text)
+            if row is not None and row.state in ("claimed", "started"):
+                ahead.extend(row.waits_for)
+        return None
 
-async def _cycle_elsewhere(entry: Entry, attempt: Attempt, held: frozenset[str]) -> str | None:
-    seen, ahead = {entry.text}, list(attempt.waits_for)
-    while ahead and len(seen) < _FOLLOWED:
-        key_text = ahead.pop()
-        if key_text in held:
-            return f"the call that has the key on {attempt.host} waits for a key of one of its callers"
-        if key_text in seen:
-            continue
-        seen.add(key_text)
-        row = await entry.load(key_text)
-        if row is not None and row.state in ("claimed", "started"):
-            ahead.extend(row.waits_for)
-    return None
+    def _cycle_here(self, key_text: str) -> str | None:
+        """Whether whoever has that key in this supervisor waits for what the callers hold."""
+        core = self._record.core
+        mine = core.ledger.mine.get(key_text)
+        leader = None if mine is None else core.live.get(mine.execution_id)
+        if leader is None:
+            return None
+        with joining(self._record, leader, holder=self._record.parent) as cycle:
+            return cycle

@@ -6,19 +6,19 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from ._actor import running_in
-from ._execution import Record
+from ._execution import CURRENT, Record
 from ._following import joining
 
 
 @contextmanager
 def joined(leader: Record) -> Generator[str | None]:
-    """As long as the block lasts, the tool that this task runs counts as waiting for *leader*.
+    """As long as the block lasts, the tool that this task runs, of whichever supervisor, counts as waiting for *leader*.
 
     Yields what `joining` does.
     """
-    waiter = running_in(leader.core)
+    waiter = CURRENT.get()
     if waiter is None or waiter.over:
         yield None
         return
-    with joining(waiter, leader, holder=waiter) as cycle:
+    with joining(waiter, leader, holder=running_in(leader.core)) as cycle:
         yield cycle

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
-from ..definitions import ComposedStep, PendingApproval, Tool, ToolResult, result_from_json, result_to_json
+from ..definitions import ComposedStep, Effect, PendingApproval, Tool, ToolResult, result_from_json, result_to_json
 from ..errors import ApprovalError, ArmoryError
+from ._lifecycle import strongest
 from ._permits import Permit
 
 if TYPE_CHECKING:
@@ -73,15 +74,18 @@ class Journal:
         "_recorded",
         "_tools",
         "_waiting",
-        "goes_on",
         "pauses",
+        "resumes",
+        "step",
     )
 
     def __init__(
         self, step: ComposedStep | None = None, resumption: Resumption | None = None, permit: Permit | None = None
     ) -> None:
         bound = None if step is None else step.binding
-        self.goes_on = step is not None
+        self.resumes = None if step is None else step.attempt_id
+        """The attempt in the ledger that it goes on from."""
+        self.step = step
         self._permit = permit
         self._definitions = {} if bound is None else dict(bound.definitions)
         self._recorded = {} if step is None else dict(step.results)
@@ -105,6 +109,30 @@ class Journal:
         if place in self._begun:
             raise ValueError(f"place={place!r}: another step has this place already; give each its own")
         self._begun.add(place)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a step began whose end is not known."""
+        return not self._begun <= {*self._ended, *self._recorded}
+
+    @property
+    def before(self) -> Effect:
+        """What the steps did that ended before it had to wait."""
+        found: Effect = "none"
+        for document in self._recorded.values():
+            found = strongest(found, cast("Effect", document.get("effect", "none")))
+        return found
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether a step of this run may have changed something."""
+        return any(result.effect != "none" for result, _ in self._ended.values())
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether it goes on, and neither what a person agreed to was used, nor anything else happened."""
+        resumption = None if self.step is None else self._waiting.get(self.step.place)
+        return resumption is not None and not self.has_changed and not any(each.taken for each in resumption.permits)
 
     def restart(self) -> None:
         """Another attempt begins: what the one before did changed nothing, and its steps run again."""

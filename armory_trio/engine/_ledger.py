@@ -80,6 +80,11 @@ class Ledger:
             _log.warning("more than %d attempts were left behind in the ledger; only the first are listed", _LISTED)
         return left_behind(found)
 
+    def is_at(self, attempt: Attempt) -> bool:
+        """Whether an execution of this supervisor made *attempt*, and has not ended."""
+        entry = self.mine.get(attempt.key)
+        return entry is not None and entry.attempt_id == attempt.attempt_id
+
     def hold(self, entry: Entry) -> None:
         """Keep the lease of *entry*, which was claimed just now, until it is let go."""
         self.mine[entry.text] = entry

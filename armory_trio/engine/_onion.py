@@ -108,7 +108,8 @@ class OnionBody:
                 self._must_be_wanted()
             record = self._record
             if record.entry is not None:
-                await begun_or_failed(record.entry, read_only=self._plan.read_only)
+                revision = record.judged_in.policy_revision
+                await begun_or_failed(record.entry, revision, read_only=self._plan.read_only)
                 self._must_be_wanted()
             if record.permit is not None:
                 from ._spending import use_up_or_fail  # noqa: PLC0415  # only who has rules pays for it

@@ -117,7 +117,7 @@ def _conflict(record: Record, entry: Entry, attempt: Attempt, message: str) -> N
 
 
 def _share(record: Record, entry: Entry, result: ToolResult[object]) -> None:
-    if result.effect == "unknown":
+    if result.effect == "unknown" and result.outcome != "action_required":
         attempt_id = None if result.idempotency is None else result.idempotency.attempt_id
         _require(record, entry, "resolution", attempt_id)
         return

@@ -144,6 +144,13 @@ async def pending_within(record: Record, result: ToolResult[object]) -> PendingA
     place = journal.place_of(result)
     if pending is None or place is None or plan is None or not is_of(pending, result):
         return pending
+    if journal.is_cut and (
+        record.past_effect == "unknown" or any(map(_may_have_changed, (record.children or {}).values()))
+    ):
+        message = (
+            "a step beside the one that waits was stopped, and may have changed something: it can't go on from there"
+        )
+        raise ToolFailure(message, code="OUTPUT_INVALID")
     began = record.core.revisions(plan.tool.definition, judged_in(record))
     _require_one_state(record, plan, pending, step_binding(began))
     try:
@@ -180,6 +187,15 @@ def _require_one_state(record: Record, plan: Plan, pending: PendingApproval, beg
         raise ToolFailure(message, category="permission", code=NOT_COUNTING) from exc
 
 
+def is_within(record: Record, pending: PendingApproval) -> bool:
+    """Whether *record* goes on with *pending*, and not only a call that it made."""
+    return bool(pending.within) and pending.within[0].call_id == record.call_id
+
+
+def _may_have_changed(record: Record) -> bool:
+    return record.attempts > 0 and record.may_change()
+
+
 async def _signed_again(record: Record, pending: PendingApproval, step: ComposedStep) -> PendingApproval:
     whole = msgspec.structs.replace(pending, within=(step, *pending.within), signature=None)
     authority = record.core.settings.authority
@@ -208,6 +224,7 @@ def _step(record: Record, plan: Plan, journal: Journal, place: str, rules: Revis
         request_context=said_by(record.request_context if permit is None else permit.context),
         binding=step_binding(rules, journal.definitions(), record.request_context),
         idempotency_key=record.options.idempotency_key,
+        attempt_id=None if record.entry is None else record.entry.attempt_id,
     )
 
 

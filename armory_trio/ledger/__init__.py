@@ -67,5 +67,6 @@ from ._recovery import truth_of as truth_of
 from ._recovery import words_of as words_of
 from ._rules import aged as aged
 from ._rules import apply as apply
+from ._rules import is_waiting as is_waiting
 from ._rules import key_text as key_text
 from ._store import LedgerStore as LedgerStore

@@ -80,7 +80,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
         calls: Whether calls that it made may have changed something.
         policy_revision: The state of the rules that let it through.
         waits_for: The texts of the keys that it waits for, because other hosts are at them.
-        pause: The id of the call, if it ended because somebody has to act before that can go on, or goes on from there.
+        pause: The id of the attempt that ended because somebody has to act before it can go on: this one, or the one that
+            this goes on from.
         before: What came of it before it had to wait, if it goes on from there.
         deduplicates: False: it is only here to be found after a crash, under a key that nobody asks for again.
         claimed_at: When it was claimed.

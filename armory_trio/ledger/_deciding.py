@@ -25,7 +25,7 @@ from ._receipts import (
     verify_receipt,
 )
 from ._recovery import truth_of
-from ._rules import aged
+from ._rules import aged, is_waiting
 from ._store import LedgerStore
 
 Choice = Literal["release", "retry", "completed", "abandoned"]
@@ -54,7 +54,7 @@ def choices(attempt: Attempt, now: float) -> tuple[Choice, ...]:
     )
     match truth_of(row):
         case None:
-            return ()
+            return decisions if is_waiting(row) else ()
         case "never-started":
             return ("release",)
         case "safe":

@@ -31,8 +31,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, tag="claim"):
         lease: Seconds for which it is claimed.
         cap: Seconds beyond which it can't be renewed, however often.
         instead_of: Take the place of no attempt but this one; None: of whichever may be taken.
-        resumes: The id of the call that goes on, since somebody acted: it takes the place of the attempt that ended with
-            a pause of that call.
+        resumes: The attempt that ended because somebody had to act, if the call goes on from there: it takes its place.
+        before: What came of it before it had to wait, as far as its host knows.
 
     Raises:
         DefinitionError: An id is blank, or a duration is no finite number of seconds above 0.
@@ -52,6 +52,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, tag="claim"):
     cap: float
     instead_of: str | None = None
     resumes: str | None = None
+    before: Effect = "none"
 
     def __post_init__(self) -> None:
         text("Claim", "attempt_id", self.attempt_id, blank=False)
@@ -137,15 +138,16 @@ class Complete(msgspec.Struct, frozen=True, tag="complete"):
         effect: What the world has seen. If it is ``unknown``, so is the attempt.
         result: What to tell whoever asks for the key again, as JSON text. None where nobody need be told, such as an
             error that changed nothing: if the effect is ``none``, the attempt is forgotten at once.
-        pause: The id of the call, if it ended because somebody has to act before that can go on: whoever asks for the
-            key is told *result* until then, whatever the effect is, and a claim that ``resumes`` it takes its place.
+        pause: Whether it ended because somebody has to act before it can go on: whoever asks for the key is told *result*
+            until then, whatever the effect is, and a claim that ``resumes`` it takes its place. Without a result: it
+            went on, came to nothing, and waits as it did before.
     """
 
     key_text: str
     attempt_id: str
     effect: Effect
     result: str | None = None
-    pause: str | None = None
+    pause: bool = False
 
 
 class MarkUnknown(msgspec.Struct, frozen=True, tag="mark-unknown"):

@@ -1,7 +1,8 @@
 """Receipts: what somebody decided about an attempt, and by whose signature.
 
-A receipt counts for one attempt. When another one has taken its place, or it was decided about, the receipt is stale; so
-none can be used a second time.
+A receipt counts for one attempt. When another one has taken its place, or it was decided about, the receipt is stale: a
+decision can't be used a second time. One that lets a result be told under other rules counts wherever it is recorded under
+the rules that it names.
 """
 
 from __future__ import annotations

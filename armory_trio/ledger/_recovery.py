@@ -76,6 +76,8 @@ def words_of(attempt: Attempt) -> str:
 
 def _why(attempt: Attempt) -> str:
     match truth_of(attempt):
+        case None if attempt.pause is not None:
+            return "waits for somebody to act"
         case None:
             return f"{attempt.state}, nothing is open"
         case "never-started":

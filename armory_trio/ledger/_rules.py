@@ -87,6 +87,11 @@ def aged(row: Attempt, now: float) -> Attempt:
     return replace(row, state="unknown", ended_at=row.lease_expires_at)
 
 
+def is_waiting(row: Attempt) -> bool:
+    """Whether *row* ended because somebody has to act before it can go on."""
+    return row.state == "completed" and row.pause is not None
+
+
 def key_text(operation: Operation) -> str:
     """The text of the key that *operation* is about."""
     return operation.key.text if isinstance(operation, Claim) else operation.key_text
@@ -119,8 +124,7 @@ def _claim(row: Attempt | None, claim: Claim, now: float) -> Move:
     if not _agree(row, claim):
         return row, Conflict(row)
     if row.state == "completed":
-        resumes = row.pause is not None and row.pause == claim.resumes
-        return _taken_over(row, claim, now, row.receipt) if resumes else (row, Recorded(row))
+        return _taken_over(row, claim, now, row.receipt) if _goes_on(row, claim) else (row, Recorded(row))
     if row.state == "abandoned":
         return row, Abandoned(row)
     if row.state in ("claimed", "started"):
@@ -147,13 +151,17 @@ def _taken_over(row: Attempt, claim: Claim, now: float, receipt: str | None) -> 
     if claim.attempt_id == row.attempt_id:
         return row, Refused("an attempt that takes the place of another needs an id of its own")
     attempt, answer = _begun(claim, now, number=row.number + 1, receipt=receipt)
-    if attempt is None or row.pause is None or row.pause != claim.resumes:
+    if attempt is None or not _goes_on(row, claim):
         return attempt, answer
     # What came of it so far is not undone by going on.
-    attempt = replace(
-        attempt, pause=row.pause, before=row.effect, effect=row.effect, calls=row.calls, result=row.result
-    )
+    before = _strongest(row.effect, attempt.before)
+    attempt = replace(attempt, pause=row.pause, before=before, effect=row.effect, calls=row.calls, result=row.result)
     return attempt, Fresh(attempt)
+
+
+def _goes_on(row: Attempt, claim: Claim) -> bool:
+    """Whether *claim* goes on from where *row* waits for somebody."""
+    return row.pause is not None and row.pause == claim.resumes
 
 
 def _begun(claim: Claim, now: float, *, number: int, receipt: str | None) -> Move:
@@ -173,6 +181,7 @@ def _begun(claim: Claim, now: float, *, number: int, receipt: str | None) -> Mov
         host=claim.host,
         policy_revision=claim.policy_revision,
         deduplicates=claim.deduplicates,
+        before=claim.before,
         claimed_at=now,
         lease_expires_at=now + min(claim.lease, claim.cap),
         deadline=now + claim.cap,
@@ -249,21 +258,23 @@ def _complete(row: Attempt | None, end: Complete, now: float) -> Move:
         return row, Done(row) if row is not None and _says_the_same(row, end) else FenceLost(row)
     if row.state == "claimed" and end.effect != "none":
         return row, Refused("its body was never started, so it can't have had an effect")
-    if row.state == "claimed" and row.pause is not None:
+    if row.pause is not None and (row.state == "claimed" or (end.pause and end.result is None)):
         return _done(_paused_again(row, now))
     effect = _effect(row, end.effect)
-    if effect == "unknown" and end.pause is None:
+    if effect == "unknown" and not end.pause:
         return _done(replace(row, state="unknown", effect=effect, ended_at=now))
-    if effect == "none" and end.pause is None and (end.result is None or not row.deduplicates):
+    if effect == "none" and not end.pause and (end.result is None or not row.deduplicates):
         return None, Done(row)
-    ended = replace(row, state="completed", effect=effect, ended_at=now, result=end.result, pause=end.pause)
+    pause = row.attempt_id if end.pause else None
+    ended = replace(row, state="completed", effect=effect, ended_at=now, result=end.result, pause=pause)
     return _done(replace(ended, waits_for=()))
 
 
 def _says_the_same(row: Attempt, end: Complete) -> bool:
     """Whether it is recorded that *row* ended so, as after an answer that was lost."""
     kept = (row.attempt_id, row.state, row.effect, row.result, row.pause)
-    return kept == (end.attempt_id, "completed", _effect(row, end.effect), end.result, end.pause)
+    pause = row.attempt_id if end.pause else None
+    return kept == (end.attempt_id, "completed", _effect(row, end.effect), end.result, pause)
 
 
 def _effect(row: Attempt, claimed: Effect) -> Effect:
@@ -294,7 +305,7 @@ def _release(row: Attempt | None, release: Release, now: float) -> Move:
 def _resolve(row: Attempt | None, decided: Resolve, now: float) -> Move:
     if row is None or row.attempt_id != decided.attempt_id:
         return row, FenceLost(row)
-    if row.state != "unknown":
+    if row.state != "unknown" and not is_waiting(row):
         return row, Refused(f"nothing has to be decided about it: it is {row.state}")
     if (decided.result is None) == (decided.decision == "completed"):
         return row, Refused("a result is given with the decision 'completed', and with no other")
@@ -302,7 +313,7 @@ def _resolve(row: Attempt | None, decided: Resolve, now: float) -> Move:
         return _retried(row, decided, now)
     if decided.claim is not None:
         return row, Refused("a claim is given with the decision 'retry', and with no other")
-    settled = replace(row, state=decided.decision, receipt=decided.receipt, granted=False, ended_at=now)
+    settled = replace(row, state=decided.decision, receipt=decided.receipt, granted=False, ended_at=now, pause=None)
     if decided.decision == "completed":
         settled = replace(settled, effect="completed", result=decided.result)
     return _done(settled)
@@ -310,13 +321,17 @@ def _resolve(row: Attempt | None, decided: Resolve, now: float) -> Move:
 
 def _retried(row: Attempt, decided: Resolve, now: float) -> Move:
     claim = decided.claim
-    if claim is None:
-        return _done(replace(row, receipt=decided.receipt, granted=True))
-    if claim.key.text != row.key:
+    if claim is not None and claim.key.text != row.key:
         return row, Refused("the claim that comes with the decision is about another key")
-    if not _agree(row, claim):
+    if claim is not None and not _agree(row, claim):
         return row, Conflict(row)
-    return _taken_over(row, claim, now, decided.receipt)
+    if row.pause is not None and row.state == "unknown":
+        # It went on and was lost: what it goes on from is there as before, and is not done again.
+        waiting = replace(_paused_again(row, now), receipt=decided.receipt)
+        return _done(waiting) if claim is None else _claim(waiting, claim, now)
+    if claim is None:
+        return _done(replace(row, state="unknown", receipt=decided.receipt, granted=True, pause=None))
+    return _taken_over(replace(row, pause=None), claim, now, decided.receipt)
 
 
 def _authorize(row: Attempt | None, authorized: Authorize, _now: float) -> Move:

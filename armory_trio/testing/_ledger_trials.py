@@ -124,13 +124,14 @@ def before(claim: Claim) -> dict[str, Sequence[Step]]:
 def _waiting(claim: Claim) -> dict[str, Sequence[Step]]:
     """Attempts that wait for somebody, and that go on."""
     key, a = claim.key.text, claim.attempt_id
-    paused = (claim, Start(key, a), Complete(key, a, "completed", '"it waits"', "call-1"))
-    on = replace(claim, attempt_id="on", resumes="call-1")
+    paused = (claim, Start(key, a), Complete(key, a, "completed", '"it waits"', pause=True))
+    on = replace(claim, attempt_id="on", resumes=a)
     return {
         "waiting for somebody": paused,
         "going on": (*paused, on),
         "going on and over": (*paused, on, LEASE),
         "gone on": (*paused, on, Start(key, "on")),
+        "gone on and over": (*paused, on, Start(key, "on"), LEASE),
     }
 
 
@@ -160,8 +161,10 @@ def operations(claim: Claim) -> list[Operation]:
         Complete(key, a, "none", '"nothing"'),
         Complete(key, a, "completed", '"done"'),
         Complete(key, a, "unknown", '"lost"'),
-        Complete(key, a, "unknown", '"it waits"', "call-1"),
-        replace(other, resumes="call-1"),
+        Complete(key, a, "unknown", '"it waits"', pause=True),
+        Complete(key, a, "unknown", pause=True),
+        replace(other, before="completed"),
+        replace(other, resumes=a),
         NoteWait(key, a, "another"),
         NoteWait(key, a, "another", waiting=False),
         MarkUnknown(key, a),

@@ -93,6 +93,7 @@ def pending() -> PendingApproval:
         request_context={"principal": "ada"},
         binding=BOUND,
         idempotency_key="order-7",
+        attempt_id="attempt-1",
     )
     step = ComposedStep(
         call_id="call-0",
@@ -107,6 +108,7 @@ def pending() -> PendingApproval:
         request_context={"principal": "ada"},
         binding=BOUND,
         idempotency_key="order-7",
+        attempt_id="attempt-1",
     )
     return PendingApproval(
         call_id="call-1",

@@ -75,12 +75,12 @@ NOTE: Final = NoteCall(TEXT, "a")
 PERMIT: Final = Authorize(
     key_text=TEXT, attempt_id="a", recorded_under="policy:1", policy_revision="policy:2", receipt='{"by":"bob"}'
 )
-PAUSE: Final = Complete(TEXT, "a", "completed", '"it waits"', "call-1")
+PAUSE: Final = Complete(TEXT, "a", "completed", '"it waits"', pause=True)
 GOING_ON: Final[Sequence[Step]] = (
     replace(CLAIM, attempt_id="z"),
     replace(START, attempt_id="z"),
     replace(PAUSE, attempt_id="z"),
-    replace(CLAIM, resumes="call-1"),
+    replace(CLAIM, resumes="z"),
 )
 NO_EFFECT: Final = Complete(TEXT, "a", "none")
 
@@ -105,7 +105,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "allow": PERMIT,
     "wait": NoteWait(TEXT, "a", '["acme","default:charge@1","order-2"]'),
     "pause": PAUSE,
-    "on": replace(CLAIM_B, resumes="call-1"),
+    "on": replace(CLAIM_B, resumes="a"),
 }
 BEFORE: Final[Mapping[str, Sequence[Step]]] = {
     "nothing": (),
@@ -133,6 +133,7 @@ BEFORE: Final[Mapping[str, Sequence[Step]]] = {
     "going on": GOING_ON,
     "going on, over": (*GOING_ON, LEASE),
     "gone on": (*GOING_ON, START),
+    "gone on, over": (*GOING_ON, START, LEASE),
 }
 
 # The answer (Fresh, Running, recorded = K, Unknown, Abandoned, Conflict, Done, fence Lost, refused = X) and the state
@@ -160,10 +161,11 @@ unknown         Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du  
 reading, lost   Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    D-    Du    Fc    Dk    Da    Lu    Xu    Lu    Lu    Uu
 granted         Fc    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Du    Fc    Dk    Da    Lu    Xu    Lu    Lu    Fc
 abandoned       Aa    Ca    La    La    La    La    La    La    La    La    La    Xa    Xa    Xa    Xa    Xa    La    Xa    La    La    Aa
-paused          Kk    Ck    Lk    Lk    Lk    Lk    Lk    Lk    Lk    Lk    Lk    Xk    Xk    Xk    Xk    Xk    Lk    Dk    Lk    Dk    Fc
+paused          Kk    Ck    Lk    Lk    Lk    Lk    Lk    Lk    Lk    Lk    Lk    Xk    Du    Fc    Dk    Da    Lk    Dk    Lk    Dk    Fc
 going on        Rc    Cc    Dc    Ds    Xc    Xc    Dk    Dk    Xc    Xc    Xc    Dk    Xc    Xc    Xc    Xc    Xc    Xc    Dc    Xc    Rc
-going on, over  Kk    Ck    Dc    Lc    Lc    Lc    Lc    Lc    Lc    Lc    Xc    Dk    Xc    Xc    Xc    Xc    Lc    Xc    Lc    Lc    Fc
+going on, over  Kk    Ck    Dc    Lc    Lc    Lc    Lc    Lc    Lc    Lc    Xc    Dk    Xc    Xc    Xc    Xc    Lc    Xc    Lc    Lc    Kk
 gone on         Rs    Cs    Ds    Ds    Xs    Xs    Dk    Dk    Dk    Du    Du    Xs    Xs    Xs    Xs    Xs    Ds    Xs    Ds    Dk    Rs
+gone on, over   Uu    Cu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Lu    Du    Xu    Dk    Kk    Dk    Da    Lu    Xu    Lu    Lu    Uu
 """
 ANSWERS: Final[Mapping[str, type[Answer]]] = {
     "F": Fresh,
@@ -184,8 +186,11 @@ STATES: Final[Mapping[str, AttemptState | None]] = {
     "u": "unknown",
     "a": "abandoned",
 }
-OVERDUE: Final = "going on, over"
-"""Whoever claims this finds that it waits again."""
+WAITING_AGAIN: Final = {
+    *(("going on, over", claim) for claim in ("claim", "other", "on")),
+    ("gone on, over", "again"),
+}
+"""Claims that find that it waits as before."""
 
 HEAD, *ROWS = TABLE.strip("\n").splitlines()
 CELLS: Final = [
@@ -233,7 +238,7 @@ def test_whoever_names_another_attempt_changes_nothing(before: str, operation: s
 @requirement("ledger.claim")
 @pytest.mark.parametrize(
     ("before", "operation", "cell"),
-    [case for case in CELLS if case[2][0] not in "DF" and case[:2] not in {(OVERDUE, "claim"), (OVERDUE, "other")}],
+    [case for case in CELLS if case[2][0] not in "DF" and case[:2] not in WAITING_AGAIN],
 )
 def test_what_is_not_done_changes_nothing(before: str, operation: str, cell: str) -> None:
     row, _, now = follow(*BEFORE[before])
@@ -739,7 +744,7 @@ def test_what_came_before_a_pause_is_kept_whatever_becomes_of_going_on() -> None
             "completed",
             "completed",
             '"it waits"',
-            "call-1",
+            "z",
         )
     assert there(*GOING_ON, START, NO_EFFECT).effect == "completed"
     ended = there(*GOING_ON, START, DONE)
@@ -756,12 +761,35 @@ def test_who_waits_for_somebody_is_recorded_as_waiting_whatever_it_did(effect: E
 
 
 @requirement("ledger.pause")
-def test_only_the_call_that_waits_goes_on() -> None:
+def test_only_what_waits_is_gone_on_with() -> None:
     steps = (CLAIM, START, PAUSE)
 
-    assert isinstance(answer_to(steps, replace(CLAIM_B, resumes="call-2")), Recorded)
-    assert isinstance(answer_to(steps, replace(CLAIM_B, resumes="call-1", arguments="{}")), Conflict)
-    assert isinstance(answer_to((CLAIM, START, DONE), replace(CLAIM_B, resumes="call-1")), Recorded)
+    assert isinstance(answer_to(steps, replace(CLAIM_B, resumes="another")), Recorded)
+    assert isinstance(answer_to(steps, replace(CLAIM_B, resumes="a", arguments="{}")), Conflict)
+    assert isinstance(answer_to((CLAIM, START, DONE), replace(CLAIM_B, resumes="a")), Recorded)
+    second = (*GOING_ON, START, PAUSE)
+    assert isinstance(answer_to(second, replace(CLAIM_B, resumes="z")), Recorded), "what was used, is"
+    assert isinstance(answer_to(second, replace(CLAIM_B, resumes="a")), Fresh)
+
+
+@requirement("ledger.pause")
+def test_what_went_on_and_came_to_nothing_waits_as_before() -> None:
+    waits = there(*GOING_ON, START, Complete(TEXT, "a", "unknown", pause=True))
+
+    assert (waits.state, waits.effect, waits.result, waits.pause) == ("completed", "completed", '"it waits"', "z")
+    assert isinstance(answer_to((*GOING_ON, START, LEASE, RETRY), replace(CLAIM_B, resumes="z")), Fresh)
+    again = there(*GOING_ON, START, LEASE, RETRY, replace(CLAIM_B, resumes="z"))
+    assert (again.before, again.pause) == ("completed", "z"), "what was lost of going on is not counted any more"
+
+
+@requirement("ledger.pause", "ledger.resolve")
+@pytest.mark.parametrize("decision", [SAID_DONE, ABANDON])
+def test_what_was_decided_is_not_gone_on_with(decision: Resolve) -> None:
+    for steps in ((CLAIM, START, PAUSE, decision), (*GOING_ON, START, LEASE, decision)):
+        row = there(*steps)
+        assert row.pause is None
+        for resumes in ("a", "z"):
+            assert not isinstance(answer_to(steps, replace(CLAIM_B, resumes=resumes)), Fresh)
 
 
 @requirement("ledger.takeover")
