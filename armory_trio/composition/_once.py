@@ -8,7 +8,7 @@ import attrs
 
 from ..definitions import Tool
 from ..definitions._checks import shown
-from ..definitions._functions import require_plain
+from ..definitions._functions import require_fields, require_plain
 from ..definitions._options import IdempotencyKey
 from ..definitions._tool import is_tool
 from ..errors import DefinitionError
@@ -37,6 +37,7 @@ def with_idempotency(tool: Tool[P, R], /, key: IdempotencyKey = full_input_key) 
         raise DefinitionError("with_idempotency", "tool", f"must be a Tool, not {shown(tool)}")
     subject = f"tool {tool.name!r}"
     require_plain(subject, "idempotency_key", key, "the validated arguments")
+    require_fields(subject, key, tool.contract.schema)
     bare = tool.bare
     keyed = attrs.evolve(bare, options=attrs.evolve(bare.options, idempotency_key=key))
     return keyed if tool.middleware is None else attrs.evolve(keyed, middleware=tool.middleware, bare=keyed)

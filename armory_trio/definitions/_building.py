@@ -19,6 +19,7 @@ from ._functions import (
     name_of,
     positional_names,
     require_callable,
+    require_fields,
     require_plain,
     surrounding_names,
 )
@@ -105,6 +106,7 @@ def assemble(
     with named(subject):
         context = _context_parameter(subject, run, kind)
     how = _options(subject, kind, options)
+    require_fields(subject, how.idempotency_key, contract.schema)
     if how.process is not None:
         require_importable(subject, function)
     return Tool(
@@ -131,6 +133,7 @@ def _assemble_lazy(
     promised: OutputContract | None,
 ) -> Tool[..., object]:
     how = _options(subject, lazy.kind, options)
+    require_fields(subject, how.idempotency_key, contract.schema)
     if how.process is not None:
         raise DefinitionError(subject, "placement", "a worker process loads functions itself; give it the function")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, cast
 
 from ..errors import DefinitionError
-from ._checks import shown
+from ._checks import near, shown
 from ._options import Kind
 
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -78,6 +78,24 @@ _KINDS: Final[Mapping[Kind, Callable[[object], bool]]] = {
     "async-generator": inspect.isasyncgenfunction,
     "generator": inspect.isgeneratorfunction,
 }
+
+
+def require_fields(subject: str, key: object, schema: Mapping[str, object]) -> None:
+    """Refuse a rule that makes keys of named arguments, if *schema*, which is closed, has no argument of such a name."""
+    fields = cast("object", getattr(key, "fields", ()))
+    known = schema.get("properties", {})
+    if (
+        not isinstance(fields, tuple)
+        or not isinstance(known, Mapping)
+        or schema.get("additionalProperties") is not False
+    ):
+        return
+    there = [str(name) for name in cast("Mapping[object, object]", known)]
+    for name in cast("tuple[object, ...]", fields):
+        if name not in there:
+            hint = near(str(name), there, 1)
+            meant = f"; did you mean {hint[0]!r}?" if hint else f"; there are {', '.join(there) or 'none'}"
+            raise DefinitionError(subject, "idempotency_key", f"there is no argument {shown(name)}{meant}")
 
 
 def require_plain(subject: str, field: str, value: object, of: str) -> None:

@@ -11,7 +11,15 @@ import trio
 
 from ..definitions import ApprovalBinding, PendingApproval, RequestContext, Tool, ToolResult, near
 from ..definitions._checks import shown
-from ..errors import AdmissionClosed, ApprovalError, AuthorityCode, DefinitionError, ExecutionOver, GrantError
+from ..errors import (
+    AdmissionClosed,
+    ApprovalError,
+    AuthorityCode,
+    DefinitionError,
+    ExecutionOver,
+    GrantError,
+    JsonError,
+)
 from ._bound import require_same
 from ._door import Door
 from ._execution import Core, Record
@@ -121,7 +129,6 @@ class Approvals:
             ApprovalError: The approval does not count (see its codes). The call was not made.
             AdmissionClosed: The supervisor takes no new work.
             ExecutionOver: It was called by a tool whose own outcome is decided.
-            JsonError: *pending* is no descriptor.
             TypeError, ValueError: An option is wrong; see `CallOptions`. Or *arguments* are no mapping.
             trio.TooSlowError: Keys and store took longer than 5 s. What they raise passes through.
         """
@@ -208,7 +215,6 @@ class Approvals:
 
         Raises:
             ApprovalError: It does not count: forged, expired, used, revoked, or the rules or the tool have changed.
-            JsonError: *pending* is no descriptor.
             trio.TooSlowError: Keys and store took longer than 5 s. What they raise passes through.
         """
         from ..authority.approvals import check_binding  # noqa: PLC0415  # only who restores pays for it
@@ -252,7 +258,6 @@ class Approvals:
 
         Raises:
             ApprovalError: It is forged, or was used already.
-            JsonError: *pending* is no descriptor.
             trio.TooSlowError: Keys and store took longer than 5 s. What they raise passes through.
         """
         with trio.fail_after(RECORD_TIMEOUT):
@@ -266,7 +271,10 @@ class Approvals:
         from ..authority.approvals import verify_pending  # noqa: PLC0415  # only who approves something pays for it
 
         document = pending.to_json() if isinstance(pending, PendingApproval) else pending
-        given = PendingApproval.from_json(document)
+        try:
+            given = PendingApproval.from_json(document)
+        except JsonError as exc:
+            raise ApprovalError("invalid-binding", f"it is no descriptor of a call that waits: {exc}") from exc
         authority = self._core.settings.authority
         if authority.keys is None or authority.approvals is None:
             raise ApprovalError("invalid-signature", "this supervisor has no keys: open it with keys=")

@@ -162,10 +162,7 @@ async def _signed(
 ) -> ResolutionReceipt | LegacyReceipt:
     if authority.keys is None:
         return receipt
-    domain = authority.domain_of(receipt.tenant)
-    if isinstance(receipt, LegacyReceipt):
-        return await sign_receipt(authority.keys, receipt, domain=domain)
-    return await sign_receipt(authority.keys, receipt, domain=domain)
+    return await sign_receipt(authority.keys, receipt, domain=authority.domain_of(receipt.tenant))
 
 
 def _required(answer: object) -> Reconciled:

@@ -22,6 +22,7 @@ from ._attempts import Running as Running
 from ._attempts import Unknown as Unknown
 from ._attempts import Windows as Windows
 from ._deciding import Choice as Choice
+from ._deciding import authorization_for as authorization_for
 from ._deciding import choices as choices
 from ._deciding import decide as decide
 from ._deciding import is_live as is_live

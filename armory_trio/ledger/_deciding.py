@@ -119,6 +119,42 @@ def receipt_for(
     )
 
 
+def authorization_for(
+    attempt: Attempt,
+    policy_revision: str,
+    *,
+    evidence: str,
+    authorized_by: str,
+    authorized_at: float,
+    nonce: str | None = None,
+) -> AuthorizationReceipt:
+    """The receipt that lets the result of *attempt* be told under another policy revision, not signed yet.
+
+    Args:
+        attempt: What it is about, as the store shows it.
+        policy_revision: The revision under which it may be told from now on.
+        evidence: Why.
+        authorized_by: Who decided.
+        authorized_at: When, in seconds since 1970.
+        nonce: Tells it from every other receipt; None makes one up.
+
+    Raises:
+        ReceiptError: A value is blank, not legal, or can't be signed (``malformed``).
+    """
+    return AuthorizationReceipt(
+        tenant=attempt.tenant,
+        tool_id=attempt.tool_id,
+        key=attempt.key,
+        attempt_id=attempt.attempt_id,
+        recorded_under=attempt.policy_revision,
+        policy_revision=policy_revision,
+        evidence=evidence,
+        authorized_by=authorized_by,
+        authorized_at=authorized_at,
+        nonce=secrets.token_hex(_NONCE_BYTES) if nonce is None else nonce,
+    )
+
+
 def _begun_at(attempt_id: str) -> float:
     """When an attempt that never had an id was begun. Read exactly as it was written, so that it is the same one."""
     try:

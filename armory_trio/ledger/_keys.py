@@ -117,6 +117,11 @@ class _NamespacedKey:
     namespace: str
     rule: KeyRule
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the arguments that its rule reads, as far as that says so."""
+        return tuple(getattr(self.rule, "fields", ()))
+
     def __call__(self, arguments: Mapping[str, object]) -> str:
         return _within(self.namespace, self.rule(arguments))
 

@@ -88,7 +88,9 @@ class _Decision(_Receipt, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.decision not in get_args(Decision):
             raise _malformed("decision", f"is not one of {', '.join(get_args(Decision))}")
-        if (self.result is not None) != (self.decision == "completed"):
+        if self.decision == "completed" and self.result is None:
+            raise _malformed("result", "is missing: the decision 'completed' says what it came to, such as 'null'")
+        if self.decision != "completed" and self.result is not None:
             raise _malformed("result", "belongs to the decision 'completed', and to no other")
         if self.result is not None and not (isinstance(cast("object", self.result), str) and _is_json(self.result)):
             raise _malformed("result", "is no JSON text")
@@ -192,15 +194,20 @@ class AuthorizationReceipt(_Receipt, frozen=True, kw_only=True, tag="authorizati
 
 
 Receipt = ResolutionReceipt | LegacyReceipt | AuthorizationReceipt
-_R = TypeVar("_R", ResolutionReceipt, LegacyReceipt, AuthorizationReceipt)
+_R = TypeVar("_R", bound=_Receipt)
 
 
 def receipt_from_json(document: object) -> Receipt:
-    """Read what ``to_json`` wrote. It says nothing about the signature.
+    """Read what ``to_json`` wrote, or its text. It says nothing about the signature.
 
     Raises:
         ReceiptError: It is no receipt: a member is missing, unknown or not legal (``malformed``).
     """
+    if isinstance(document, str):
+        try:
+            document = parse_json(document)
+        except JsonError as error:
+            raise ReceiptError("malformed", f"it is no receipt: {error}") from error
     try:
         # A union of classes is no type to the checkers, but it is to msgspec.
         return cast("Receipt", msgspec.convert(document, Receipt))

@@ -9,7 +9,7 @@ import pytest
 from armory_trio import DefinitionError, RequestContext, Tool, Toolbox, ToolCall, open_supervisor, tool
 from armory_trio.composition import with_idempotency, with_toolbox_idempotency
 from armory_trio.definitions import EffectMapping
-from armory_trio.ledger import field_key
+from armory_trio.ledger import KeyRule, composite_key, field_key, namespaced_key
 from armory_trio.middleware import Timeout
 from tests.requirements import requirement
 
@@ -100,3 +100,18 @@ def test_what_can_not_be_wrapped_is_refused() -> None:
         with_idempotency(cast("Tool[[], object]", "pay"))
     with pytest.raises(DefinitionError, match="Toolbox"):
         with_toolbox_idempotency(cast("Toolbox", [pay]))
+
+
+@requirement("composition.once", "ledger.key.fields")
+@pytest.mark.parametrize(
+    "rule", [field_key("ordre"), composite_key("cents", "ordre"), namespaced_key("bank", field_key("ordre"))]
+)
+def test_a_key_of_an_argument_that_there_is_not_is_refused(rule: KeyRule) -> None:
+    _, (pay, _, _) = new_tools()
+
+    with pytest.raises(DefinitionError, match="did you mean 'order'"):
+        with_idempotency(pay, rule)
+    with pytest.raises(DefinitionError, match="did you mean 'order'"):
+
+        @tool(effect=BANK, idempotency_key=rule)
+        async def refund(order: int, cents: int = 1) -> None: ...

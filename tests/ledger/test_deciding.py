@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final, cast
 
 import pytest
@@ -25,6 +26,7 @@ from armory_trio.ledger import (
     ResolutionReceipt,
     Resolve,
     apply,
+    authorization_for,
     choices,
     decide,
     is_live,
@@ -70,8 +72,6 @@ def receipt_about(
 
 
 async def signed(receipt: ResolutionReceipt | LegacyReceipt) -> ResolutionReceipt | LegacyReceipt:
-    if isinstance(receipt, LegacyReceipt):
-        return await sign_receipt(KEYS, receipt, domain=DOMAIN)
     return await sign_receipt(KEYS, receipt, domain=DOMAIN)
 
 
@@ -318,3 +318,28 @@ async def test_a_lease_that_is_over_need_not_be_recorded_to_be_decided_about() -
 
     assert isinstance(answer, Done)
     assert answer.attempt.state == "abandoned"
+
+
+@requirement("ledger.authorize")
+async def test_the_receipt_that_lets_a_result_be_told_names_all_that_it_is_about() -> None:
+    store, now = await store_with(CLAIM, START, DONE)
+    attempt = await store.load(TEXT)
+    assert attempt is not None
+    receipt = authorization_for(
+        attempt, "policy:2", evidence="ticket 9", authorized_by="ann", authorized_at=now[0], nonce="n1"
+    )
+    answer = await decide(store, KEYS, await sign_receipt(KEYS, receipt, domain=DOMAIN), domain=DOMAIN)
+
+    assert isinstance(answer, Done)
+    assert (answer.attempt.policy_revision, answer.attempt.result) == ("policy:2", attempt.result)
+
+
+@requirement("ledger.receipts.form")
+def test_what_is_missing_is_said_to_be_missing_and_a_receipt_may_be_read_from_its_text() -> None:
+    attempt = there(CLAIM, START, LOST)
+    with pytest.raises(ReceiptError, match="result is missing"):
+        receipt_about(attempt, "completed")
+    receipt = receipt_about(attempt)
+    assert receipt_from_json(json.dumps(receipt.to_json())) == receipt
+    with pytest.raises(ReceiptError, match="malformed"):
+        receipt_from_json("{")

@@ -103,10 +103,6 @@ OTHER_VALUES: Final[dict[str, object]] = {
 
 
 async def signed(receipt: Receipt) -> Receipt:
-    if isinstance(receipt, LegacyReceipt):
-        return await sign_receipt(KEYS, receipt, domain=DOMAIN)
-    if isinstance(receipt, AuthorizationReceipt):
-        return await sign_receipt(KEYS, receipt, domain=DOMAIN)
     return await sign_receipt(KEYS, receipt, domain=DOMAIN)
 
 

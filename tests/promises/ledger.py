@@ -12,6 +12,10 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 12, armorer-core 7E.24",
         "What is done once is named by tenant, whole tool identity and key; no two of them are written alike.",
     ),
+    "ledger.key.fields": Requirement(
+        "design 5 and 12",
+        "A key that is made of an argument which the tool does not have is refused when it is defined.",
+    ),
     "ledger.claim": Requirement(
         "design 12, armorer-core 7B.11",
         "Of any number that claim a key at once, one gets it; the others are told why not.",
