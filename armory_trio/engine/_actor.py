@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
-from typing import Final, cast
+from typing import Final
 
 import outcome
 import trio
@@ -94,16 +93,15 @@ class Actor:
         record.scope = scope = trio.CancelScope()
         try:
             with scope:
-                if not plan.bare:
-                    placed = OnionBody(record, plan, self._door)
-                    value = await placed.run()
-                elif plan.kind == "async":
-                    context = TaskContext(record, self._door) if plan.wants_context else None
-                    value = await cast("Awaitable[object]", plan.invoke(record.validated, context))
+                begin = plan.begin
+                if begin is not None:
+                    value = await begin(
+                        record.validated, TaskContext(record, self._door) if plan.wants_context else None
+                    )
                     if type(value) in _NOT_YET_A_VALUE:
                         value = await deliver_inline(record, plan, value)
                 else:
-                    placed = place(record, plan, self._door)
+                    placed = place(record, plan, self._door) if plan.bare else OnionBody(record, plan, self._door)
                     value = await placed.run()
                 completed = True
         except Exception as exc:
@@ -117,8 +115,14 @@ class Actor:
                 completed, value, failure = _read(ended)
         if record.children:
             abort_children(record, "its caller ended")
-        await _settle(record, plan, value, failure, completed=completed)
+        if completed and record.entry is None and type(value) in _JUST_VALUES:
+            _conclude(record, plan, value, failure, completed=completed)
+        else:
+            await _settle(record, plan, value, failure, completed=completed)
 
+
+_JUST_VALUES: Final = frozenset[type]((type(None), bool, int, float, str, bytes, list, tuple, dict))
+"""Of these types is no result that somebody has to act on, which the body may hand on."""
 
 _NOT_YET_A_VALUE: Final = frozenset[type]((AsyncGeneratorType, GeneratorType, CoroutineType))
 """What an async function may answer instead of a value, when it wraps another function."""
@@ -133,14 +137,10 @@ async def _settle(record: Record, plan: Plan, value: object, failure: BaseExcept
     if waits is not None:
         await _hand_on(record, waits, completed=completed)
         return
-    await _tell_end(record, partial(_conclude, record, plan, value, failure, completed=completed))
-
-
-async def _tell_end(record: Record, conclude: Callable[[], None]) -> None:
-    if record.entry is not None and record.claimed:
-        await written_down(record, conclude)
+    if record.claimed:
+        await written_down(record, partial(_conclude, record, plan, value, failure, completed=completed))
     else:
-        conclude()
+        _conclude(record, plan, value, failure, completed=completed)
 
 
 async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool) -> None:
@@ -166,7 +166,10 @@ async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool
     else:
         assert waits.action is not None
         conclude = partial(hand_on, record, waits.action, pending)
-    await _tell_end(record, conclude)
+    if record.claimed:
+        await written_down(record, conclude)
+    else:
+        conclude()
 
 
 def _before_pause(record: Record) -> Effect:
@@ -219,9 +222,12 @@ def _is_ready(record: Record) -> bool:
     """Whether nothing is left to wait for but the body; what is found to be left becomes the hook of *record*."""
     if record.state != QUEUED:
         return True
+    plan, permit = record.plan, record.permit
+    alone = permit is None and record.entry is None and record.turn is None
+    if alone and plan is not None and plan.toolbox is record.core.toolbox:
+        return True  # the way of nearly all
     if record.turn is not None and not record.claim_held:
         return False
-    plan, permit = record.plan, record.permit
     judged_in = None if plan is None else plan.toolbox if permit is None or permit.toolbox is None else permit.toolbox
     if judged_in is not record.core.toolbox and plan is not None and record.options is not DIRECTLY:
         from ._authorize import is_out_of_date  # noqa: PLC0415  # only where a toolbox is exchanged

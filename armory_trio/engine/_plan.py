@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 import msgspec
 
@@ -43,6 +43,9 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
         bare: Whether nothing stands around the body: no middleware, nothing to load.
         rules: What calls of it are judged by; None when nobody has anything to say about any of them.
         auditors: Who is told how its calls ended.
+        begin: What begins a body that is a bare async function; None for every other.
+        asks_nobody: Whether a call without a key runs whatever the ledger, rules or a person might say.
+        needs_room: Whether each call needs a slot or touches something.
         reduces: Whether its reducer makes the value of its chunks, and not what stands around it.
     """
 
@@ -79,6 +82,9 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
     own_limit: str
     rules: Rules | None
     auditors: tuple[AfterExecute, ...]
+    begin: Callable[[object, object], Awaitable[object]] | None
+    asks_nobody: bool
+    needs_room: bool
     reduces: bool = True
 
 
@@ -104,15 +110,28 @@ def _needs(options: ToolOptions, groups: Container[str], *, own: str | None) -> 
     return tuple(needs)
 
 
-def compile_plan(tool: Tool[..., object], toolbox: Toolbox, *, groups: Container[str], label: str = "") -> Plan:
-    """Read *tool*, which was found in *toolbox*, once. Of the groups that it is in, only *groups* have a bound.
+def compile_plan(
+    tool: Tool[..., object], toolbox: Toolbox, *, groups: Container[str], records: bool, label: str = ""
+) -> Plan:
+    """Read *tool*, which was found in *toolbox*, once.
 
-    A *label* tells its own limit from that of another tool that had its id before.
+    Args:
+        tool: The tool.
+        toolbox: Where it was found.
+        groups: Those that have a bound.
+        records: Whether calls that may change something are recorded in the ledger even if they have no key.
+        label: Tells its own limit from that of another tool that had its id before.
     """
     definition, options = tool.definition, tool.options
     timeout = toolbox.default_timeout if options.timeout is None else options.timeout
     targets, own = _exclusive_targets(definition), _PER_TOOL + tool.id.text + label
     size, semantics = 1 if targets == _ALONE else options.concurrency, definition.semantics
+    needs = _needs(options, groups, own=None if size is None else own)
+    touches = bool(options.reads or options.writes or targets - _ALONE)
+    read_only = definition.classification.effect_class == "read-only"
+    keyed = options.idempotency_key is not None or semantics.idempotency == "required"
+    bare = not tool.middleware and tool.load is None
+    rules = rules_of(tool, toolbox)
     return Plan(
         tool=tool,
         toolbox=toolbox,
@@ -126,27 +145,32 @@ def compile_plan(tool: Tool[..., object], toolbox: Toolbox, *, groups: Container
         timeout=timeout,
         timed=timeout is not None or options.idle_timeout is not None,
         grace=options.grace,
-        needs=_needs(options, groups, own=None if size is None else own),
+        needs=needs,
         size=size,
         reads=options.reads,
         writes=options.writes,
         targets=targets - _ALONE,
-        touches=bool(options.reads or options.writes or targets - _ALONE),
+        touches=touches,
         availability=options.availability,
-        read_only=definition.classification.effect_class == "read-only",
+        read_only=read_only,
         effect_windows=definition.effect_windows,
         interruptible=semantics.cancellation != "unsupported",
         key_required=semantics.idempotency == "required",
-        keyed=options.idempotency_key is not None or semantics.idempotency == "required",
+        keyed=keyed,
         middleware=tool.middleware or (),
         check_output=tool.check_output,
-        bare=not tool.middleware and tool.load is None,
+        bare=bare,
         awaits=tool.contract.awaits,
         digests=options.digests,
         on_deprecated=toolbox.on_deprecated if definition.deprecated else None,
         own_limit=own,
-        rules=rules_of(tool, toolbox),
+        rules=rules,
         auditors=auditors_of(tool, toolbox),
+        begin=cast("Callable[[object, object], Awaitable[object]]", tool.invoke)
+        if bare and tool.kind == "async"
+        else None,
+        asks_nobody=rules is None and not keyed and (read_only or not records),
+        needs_room=bool(needs) or touches,
     )
 
 

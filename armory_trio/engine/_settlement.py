@@ -98,7 +98,7 @@ def decide(record: Record, error: ToolError, now: float | None = None) -> Effect
         error = msgspec.structs.replace(error, retryable=False)  # it may have taken effect, whatever else is said
     results.error(record, error, effect, record.core.now() if now is None else now)
     record.verdict = ("error", error.category, error.code)
-    _release(record, effect)
+    let_caller_go(record, effect)
     return effect
 
 
@@ -119,7 +119,7 @@ def require_action(record: Record, action: RequiredAction, pending: PendingAppro
     effect = record.effect
     results.action(record, action, pending, effect, record.core.now())
     record.verdict = _ACTION
-    _release(record, effect)
+    let_caller_go(record, effect)
     return effect
 
 
@@ -136,7 +136,7 @@ def answer(record: Record, result: ToolResult[object]) -> None:
     error = result.error
     record.result = result
     record.verdict = (result.outcome, None if error is None else error.category, None if error is None else error.code)
-    _release(record, result.effect)
+    let_caller_go(record, result.effect)
     end(record, "settle", result.effect)
 
 
@@ -144,18 +144,14 @@ def _succeed(record: Record, value: object, content: tuple[Content, ...], now: f
     effect = record.effect
     results.success(record, value, content, effect, now)
     record.verdict = _SUCCESS
-    _release(record, effect)
+    let_caller_go(record, effect)
     return effect
 
 
-def _release(record: Record, effect: Effect) -> None:
-    if record.entry is not None and record.entry.holding:
-        return  # it is written down first
-    let_caller_go(record, effect)
-
-
 def let_caller_go(record: Record, effect: Effect) -> None:
-    """How *record* ended is decided: let those go who wait for that."""
+    """How *record* ended is decided: let those go who wait for that, unless it has to be written down first."""
+    if record.entry is not None and record.entry.holding:
+        return
     if record.released is not None:
         record.released.set()
     if record.feeder is not None:
@@ -163,8 +159,9 @@ def let_caller_go(record: Record, effect: Effect) -> None:
     if record.on_released is not None:
         record.on_released(record)
     core = record.core
-    if core.hooks.repeats is not None and record.result is not None:
-        core.hooks.repeats.decided(record.result)
+    repeats = core.hooks.repeats
+    if repeats is not None and record.result is not None:
+        repeats.decided(record.result)
     if core.feed.readers and record.verdict is not None:
         outcome, category, code = record.verdict
         record.tell(OutcomeDecided, outcome=outcome, category=category, code=code, effect=effect)
