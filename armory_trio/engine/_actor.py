@@ -31,10 +31,13 @@ from .placement import Placed, deliver_inline, place
 
 _log: Final = logging.getLogger("armory_trio.engine")
 
+_current: Final = CURRENT.get
+_enter: Final = CURRENT.set
+
 
 def running_in(core: Core) -> Record | None:
     """The execution of *core* whose body this task belongs to, directly or through other supervisors."""
-    record = CURRENT.get()
+    record = _current()
     while record is not None and record.core is not core:
         record = record.outside
     return record
@@ -53,10 +56,10 @@ class Actor:
 
         Cancelled: only while the whole supervisor falls; the execution is then recorded as cancelled.
         """
-        outside = CURRENT.get()
+        outside = _current()
         if outside is not None:
             record.outside = outside if outside.core is not record.core else outside.outside
-        CURRENT.set(record)
+        _enter(record)
         try:
             while record.hook is not None or not _is_ready(record):
                 if record.hook is not None:
@@ -89,7 +92,7 @@ class Actor:
         placed: Placed | None = None
         failure: BaseException | None = None
         value: object = None
-        completed = False
+        completed = plain = False
         record.scope = scope = trio.CancelScope()
         try:
             with scope:
@@ -98,7 +101,8 @@ class Actor:
                     value = await begin(
                         record.validated, TaskContext(record, self._door) if plan.wants_context else None
                     )
-                    if type(value) in _NOT_YET_A_VALUE:
+                    plain = type(value) in _JUST_VALUES
+                    if not plain and type(value) in _NOT_YET_A_VALUE:
                         value = await deliver_inline(record, plan, value)
                 else:
                     placed = place(record, plan, self._door) if plan.bare else OnionBody(record, plan, self._door)
@@ -115,8 +119,9 @@ class Actor:
                 completed, value, failure = _read(ended)
         if record.children:
             abort_children(record, "its caller ended")
-        if completed and record.entry is None and type(value) in _JUST_VALUES:
-            _conclude(record, plan, value, failure, completed=completed)
+        if plain and record.entry is None:
+            record.returned = True
+            returned(record, value, plan.check_output)
         else:
             await _settle(record, plan, value, failure, completed=completed)
 
@@ -197,6 +202,8 @@ def _start(record: Record, plan: Plan) -> None:
     record.started_at = record.last_activity = now = core.now()
     if plan.bare:
         record.attempts = 1
+    if record.parent is not None:
+        record.begun()
     record.apply("start")
     options = record.options
     if options is not NO_OPTIONS or plan.timed:
@@ -220,12 +227,10 @@ def _limit_time(record: Record, plan: Plan, options: Options, now: float) -> Non
 
 def _is_ready(record: Record) -> bool:
     """Whether nothing is left to wait for but the body; what is found to be left becomes the hook of *record*."""
-    if record.state != QUEUED:
+    plan, permit, entry = record.plan, record.permit, record.entry
+    alone = permit is None and entry is None and record.turn is None
+    if (alone and plan is not None and plan.toolbox is record.core.toolbox) or record.state != QUEUED:
         return True
-    plan, permit = record.plan, record.permit
-    alone = permit is None and record.entry is None and record.turn is None
-    if alone and plan is not None and plan.toolbox is record.core.toolbox:
-        return True  # the way of nearly all
     if record.turn is not None and not record.claim_held:
         return False
     judged_in = None if plan is None else plan.toolbox if permit is None or permit.toolbox is None else permit.toolbox
@@ -233,11 +238,10 @@ def _is_ready(record: Record) -> bool:
         from ._authorize import is_out_of_date  # noqa: PLC0415  # only where a toolbox is exchanged
 
         if is_out_of_date(record):
-            if record.entry is not None:
-                record.entry.started = False  # its lease may be over by the time that this is decided
+            if entry is not None:
+                entry.started = False  # its lease may be over by the time that this is decided
             judge(record)
             return record.hook is None and _is_ready(record)
-    entry = record.entry
     if entry is not None and plan is not None and plan.bare and entry.attempt_id is not None and entry.must_start:
         from ._claiming import start  # noqa: PLC0415  # only who has a key pays for it
 

@@ -259,7 +259,7 @@ class Record(Effects):
 
     def discard(self) -> None:
         """Nobody will ask for the result any more."""
-        if self.over:
+        if self.ended_at is not None:
             self.result = self.late = None
         else:
             self.keeper = NOBODY

@@ -17,7 +17,6 @@ from ..content import UnencodableResult
 from ..definitions import (
     ArgumentIssue,
     Category,
-    Content,
     Effect,
     InvalidArguments,
     OutputInvalid,
@@ -140,14 +139,6 @@ def answer(record: Record, result: ToolResult[object]) -> None:
     end(record, "settle", result.effect)
 
 
-def _succeed(record: Record, value: object, content: tuple[Content, ...], now: float) -> Effect:
-    effect = record.effect
-    results.success(record, value, content, effect, now)
-    record.verdict = _SUCCESS
-    let_caller_go(record, effect)
-    return effect
-
-
 def let_caller_go(record: Record, effect: Effect) -> None:
     """How *record* ended is decided: let those go who wait for that, unless it has to be written down first."""
     if record.entry is not None and record.entry.holding:
@@ -195,7 +186,10 @@ def returned(record: Record, value: object, check: Callable[[object], object] | 
     except BaseException as exc:  # noqa: ASYNC103  # code of the result's own; nothing is awaited
         effect = decide(record, ToolError("internal", "OUTPUT_INVALID", _why_unreadable(exc)))
     else:
-        effect = _succeed(record, value, content, now)
+        effect = record.effect
+        results.success(record, value, content, effect, now)
+        record.verdict = _SUCCESS
+        let_caller_go(record, effect)
     if record.cleanup == "not-required":
         end(record, "end-unknown" if effect == "unknown" else "end", effect, now)
     else:
@@ -286,8 +280,9 @@ def end(record: Record, event: Event, effect: Effect, now: float | None = None) 
     core = record.core
     if now is None:
         now = core.now()
-    if record.entry is not None and record.entry.holding:
-        record.entry.ending = partial(end, record, event, effect, now)
+    entry = record.entry
+    if entry is not None and entry.holding:
+        entry.ending = partial(end, record, event, effect, now)
         return
     record.ended_at = now
     if event == "late-end":
@@ -307,8 +302,8 @@ def end(record: Record, event: Event, effect: Effect, now: float | None = None) 
         record.claim_held = False
     if record.permit is not None:
         record.permit.way.ended(record)
-    if record.entry is not None:
-        record.entry.left(record)
+    if entry is not None:
+        entry.left(record)
     record.validated = record.scope = record.journal = record.call = record.on_released = record.outside = None
     if record.abort_latch is not None:
         record.abort_latch.set()
