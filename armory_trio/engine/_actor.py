@@ -122,6 +122,8 @@ class Actor:
         if plain and record.entry is None:
             record.returned = True
             returned(record, value, plan.check_output)
+        elif record.abort is not None and record.entry is None:
+            _conclude(record, plan, value, failure, completed=completed)
         else:
             await _settle(record, plan, value, failure, completed=completed)
 

@@ -127,14 +127,15 @@ def windows_of(record: Record) -> tuple[EffectRecord, ...]:
 
 def _completed(record: Record, result: ToolResult[object]) -> ToolResult[object]:
     """The rare fields, which most results do not have."""
-    plan, permit = record.plan, record.permit
+    plan, permit, entry = record.plan, record.permit, record.entry
     if plan is not None and plan.digests:
         result = _with_digests(record, plan, result)
-    if record.entry is not None and record.entry.about is not None:
-        result = msgspec.structs.replace(result, idempotency=record.entry.about)
-    elif record.entry is not None and record.attempts and record.entry.told_key is not None:
+    if entry is None:
+        pass
+    elif entry.about is not None:
+        result = msgspec.structs.replace(result, idempotency=entry.about)
+    elif record.attempts and entry.told_key is not None:
         # Told before how it ended could be written down; whoever waits for that is told more.
-        entry = record.entry
         said = Idempotency("fresh", entry.told_key, entry.attempt_id, recorded=False)
         result = msgspec.structs.replace(result, idempotency=said)
     if permit is not None and permit.edited:

@@ -248,7 +248,10 @@ def abort_error(record: Record) -> ToolError:
     if not record.attempts:
         code = "NOT_STARTED"
     message = reason if reason.strip() else "no reason was given"
-    return ToolError("cancelled", code, message, details={"source": record.abort.source, **(below or {})})
+    details: dict[str, object] = {"source": record.abort.source}
+    if below is not None:
+        details |= below
+    return ToolError("cancelled", code, message, False, details)
 
 
 def _running_below(record: Record) -> dict[str, object]:
