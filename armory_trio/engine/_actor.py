@@ -98,9 +98,8 @@ class Actor:
             with scope:
                 begin = plan.begin
                 if begin is not None:
-                    value = await begin(
-                        record.validated, TaskContext(record, self._door) if plan.wants_context else None
-                    )
+                    context = TaskContext(record, self._door) if plan.wants_context else None
+                    value = await begin(record.validated, context)
                     plain = type(value) in _JUST_VALUES
                     if not plain and type(value) in _NOT_YET_A_VALUE:
                         value = await deliver_inline(record, plan, value)

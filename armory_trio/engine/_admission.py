@@ -143,9 +143,7 @@ def _validate(record: Record, plan: Plan, arguments: Mapping[str, object]) -> No
 
 def _has_key(record: Record, plan: Plan) -> bool:
     """Whether the ledger may have to be asked about the call."""
-    if plan.keyed or record.options.idempotency_key is not None:
-        return True
-    return record.core.ledger.durable and not plan.read_only
+    return plan.keyed or plan.recorded or record.options.idempotency_key is not None
 
 
 def _keyed(record: Record, plan: Plan) -> bool:

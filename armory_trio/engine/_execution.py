@@ -203,6 +203,10 @@ class Record(Effects):
     @property
     def effect(self) -> Effect:
         """What the world may have seen, as far as is known now: the strongest of its own and its children's."""
+        return self.effect_now()
+
+    def effect_now(self) -> Effect:
+        """The same for who asks on the way of each call: to call is cheaper than to read a property."""
         if self.final_effect is not None:
             return self.final_effect
         plan = self.plan

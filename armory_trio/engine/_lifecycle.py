@@ -237,7 +237,7 @@ class Effects(Lifecycle):
         """What its own body may have done."""
         raise NotImplementedError
 
-    def begun(self) -> None:
+    def begun(self: Self) -> None:
         """The body begins: those above it are told, before the step."""
         above = self.parent
         if above is None or not self.may_change():

@@ -92,7 +92,7 @@ def decide(record: Record, error: ToolError, now: float | None = None) -> Effect
     """
     if record.stages is not None:
         _end_early(record)
-    effect = record.effect
+    effect = record.effect_now()
     if error.retryable and effect != "none":
         error = msgspec.structs.replace(error, retryable=False)  # it may have taken effect, whatever else is said
     results.error(record, error, effect, record.core.now() if now is None else now)
@@ -186,7 +186,7 @@ def returned(record: Record, value: object, check: Callable[[object], object] | 
     except BaseException as exc:  # noqa: ASYNC103  # code of the result's own; nothing is awaited
         effect = decide(record, ToolError("internal", "OUTPUT_INVALID", _why_unreadable(exc)))
     else:
-        effect = record.effect
+        effect = record.effect_now()
         results.success(record, value, content, effect, now)
         record.verdict = _SUCCESS
         let_caller_go(record, effect)
@@ -240,15 +240,16 @@ def cancelled(record: Record) -> None:
 
 def abort_error(record: Record) -> ToolError:
     """What the caller of an aborted execution is told."""
-    assert record.abort is not None
-    code, reason = record.abort_code, record.abort.reason
+    asked, code = record.abort, record.abort_code
+    assert asked is not None
+    reason = asked.reason
     below = _running_below(record) if record.children else None
     if code in _TIMEOUT_CODES:
         return ToolError("timeout", code, reason, retryable=True, details=below)
     if not record.attempts:
         code = "NOT_STARTED"
     message = reason if reason.strip() else "no reason was given"
-    details: dict[str, object] = {"source": record.abort.source}
+    details: dict[str, object] = {"source": asked.source}
     if below is not None:
         details |= below
     return ToolError("cancelled", code, message, False, details)
@@ -267,7 +268,7 @@ def finish(record: Record) -> None:
         record.abort = Abort(asked.source, asked.reason, asked.requested_at, not record.returned)
         if record.cleanup == "pending":
             record.cleanup = "completed"
-    effect = record.effect
+    effect = record.effect_now()
     if record.state in FINAL:
         end(record, "late-end", effect)
         return
