@@ -44,9 +44,8 @@ def success(record: Record, value: object, content: tuple[Content, ...], effect:
         record.attempts,
         0.0 if record.started_at is None else now - record.started_at,
     )
-    plan = record.plan
-    plain = record.permit is None and record.entry is None and (plan is None or not plan.digests)
-    record.result = result if plain else _completed(record, result)
+    alone, plan = record.permit is None and record.entry is None, record.plan
+    record.result = result if alone and (plan is None or not plan.digests) else _completed(record, result)
 
 
 def error(record: Record, told: ToolError, effect: Effect, now: float) -> None:
@@ -67,7 +66,8 @@ def error(record: Record, told: ToolError, effect: Effect, now: float) -> None:
         record.attempts,
         0.0 if record.started_at is None else now - record.started_at,
     )
-    record.result = _completed(record, result)
+    alone, plan = record.permit is None and record.entry is None, record.plan
+    record.result = result if alone and (plan is None or not plan.digests) else _completed(record, result)
 
 
 def action(

@@ -263,8 +263,8 @@ def _running_below(record: Record) -> dict[str, object]:
 
 def finish(record: Record) -> None:
     """Record that the body is gone, after the outcome was decided."""
-    if record.abort is not None:
-        asked = record.abort
+    asked = record.abort
+    if asked is not None:
         record.abort = Abort(asked.source, asked.reason, asked.requested_at, not record.returned)
         if record.cleanup == "pending":
             record.cleanup = "completed"
@@ -275,7 +275,7 @@ def finish(record: Record) -> None:
     result = record.result
     if record.windows or (result is not None and result.effect != effect):
         results.tell_what_is_known(record, effect)
-    unknown = record.attempts > 0 and (effect == "unknown" or record.cleanup == "unresolved")
+    unknown = (effect == "unknown" or record.cleanup == "unresolved") and record.attempts > 0
     end(record, "end-unknown" if unknown else "end", effect)
 
 
