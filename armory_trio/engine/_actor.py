@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
-from typing import Final, cast
+from typing import Final
 
 import outcome
 import trio
@@ -32,10 +31,13 @@ from .placement import Placed, deliver_inline, place
 
 _log: Final = logging.getLogger("armory_trio.engine")
 
+_current: Final = CURRENT.get
+_enter: Final = CURRENT.set
+
 
 def running_in(core: Core) -> Record | None:
     """The execution of *core* whose body this task belongs to, directly or through other supervisors."""
-    record = CURRENT.get()
+    record = _current()
     while record is not None and record.core is not core:
         record = record.outside
     return record
@@ -54,10 +56,10 @@ class Actor:
 
         Cancelled: only while the whole supervisor falls; the execution is then recorded as cancelled.
         """
-        outside = CURRENT.get()
+        outside = _current()
         if outside is not None:
             record.outside = outside if outside.core is not record.core else outside.outside
-        CURRENT.set(record)
+        _enter(record)
         try:
             while record.hook is not None or not _is_ready(record):
                 if record.hook is not None:
@@ -90,20 +92,19 @@ class Actor:
         placed: Placed | None = None
         failure: BaseException | None = None
         value: object = None
-        completed = False
+        completed = plain = False
         record.scope = scope = trio.CancelScope()
         try:
             with scope:
-                if not plan.bare:
-                    placed = OnionBody(record, plan, self._door)
-                    value = await placed.run()
-                elif plan.kind == "async":
+                begin = plan.begin
+                if begin is not None:
                     context = TaskContext(record, self._door) if plan.wants_context else None
-                    value = await cast("Awaitable[object]", plan.invoke(record.validated, context))
-                    if type(value) in _NOT_YET_A_VALUE:
+                    value = await begin(record.validated, context)
+                    plain = type(value) in _JUST_VALUES
+                    if not plain and type(value) in _NOT_YET_A_VALUE:
                         value = await deliver_inline(record, plan, value)
                 else:
-                    placed = place(record, plan, self._door)
+                    placed = place(record, plan, self._door) if plan.bare else OnionBody(record, plan, self._door)
                     value = await placed.run()
                 completed = True
         except Exception as exc:
@@ -117,8 +118,17 @@ class Actor:
                 completed, value, failure = _read(ended)
         if record.children:
             abort_children(record, "its caller ended")
-        await _settle(record, plan, value, failure, completed=completed)
+        if plain and record.entry is None:
+            record.returned = True
+            returned(record, value, plan.check_output)
+        elif record.abort is not None and record.entry is None:
+            _conclude(record, plan, value, failure, completed=completed)
+        else:
+            await _settle(record, plan, value, failure, completed=completed)
 
+
+_JUST_VALUES: Final = frozenset[type]((type(None), bool, int, float, str, bytes, list, tuple, dict))
+"""Of these types is no result that somebody has to act on, which the body may hand on."""
 
 _NOT_YET_A_VALUE: Final = frozenset[type]((AsyncGeneratorType, GeneratorType, CoroutineType))
 """What an async function may answer instead of a value, when it wraps another function."""
@@ -133,14 +143,10 @@ async def _settle(record: Record, plan: Plan, value: object, failure: BaseExcept
     if waits is not None:
         await _hand_on(record, waits, completed=completed)
         return
-    await _tell_end(record, partial(_conclude, record, plan, value, failure, completed=completed))
-
-
-async def _tell_end(record: Record, conclude: Callable[[], None]) -> None:
-    if record.entry is not None and record.claimed:
-        await written_down(record, conclude)
+    if record.claimed:
+        await written_down(record, partial(_conclude, record, plan, value, failure, completed=completed))
     else:
-        conclude()
+        _conclude(record, plan, value, failure, completed=completed)
 
 
 async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool) -> None:
@@ -168,7 +174,10 @@ async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool
     else:
         assert waits.action is not None
         conclude = partial(hand_on, record, waits.action, pending)
-    await _tell_end(record, conclude)
+    if record.claimed:
+        await written_down(record, conclude)
+    else:
+        conclude()
 
 
 def _conclude(record: Record, plan: Plan, value: object, failure: BaseException | None, *, completed: bool) -> None:
@@ -188,6 +197,8 @@ def _start(record: Record, plan: Plan) -> None:
     record.started_at = record.last_activity = now = core.now()
     if plan.bare:
         record.attempts = 1
+    if record.parent is not None:
+        record.begun()
     record.apply("start")
     options = record.options
     if options is not NO_OPTIONS or plan.timed:
@@ -211,21 +222,21 @@ def _limit_time(record: Record, plan: Plan, options: Options, now: float) -> Non
 
 def _is_ready(record: Record) -> bool:
     """Whether nothing is left to wait for but the body; what is found to be left becomes the hook of *record*."""
-    if record.state != QUEUED:
+    plan, permit, entry = record.plan, record.permit, record.entry
+    alone = permit is None and entry is None and record.turn is None
+    if (alone and plan is not None and plan.toolbox is record.core.toolbox) or record.state != QUEUED:
         return True
     if record.turn is not None and not record.claim_held:
         return False
-    plan, permit = record.plan, record.permit
     judged_in = None if plan is None else plan.toolbox if permit is None or permit.toolbox is None else permit.toolbox
     if judged_in is not record.core.toolbox and plan is not None and record.options is not DIRECTLY:
         from ._authorize import is_out_of_date  # noqa: PLC0415  # only where a toolbox is exchanged
 
         if is_out_of_date(record):
-            if record.entry is not None:
-                record.entry.started = False  # its lease may be over by the time that this is decided
+            if entry is not None:
+                entry.started = False  # its lease may be over by the time that this is decided
             judge(record)
             return record.hook is None and _is_ready(record)
-    entry = record.entry
     if entry is not None and plan is not None and plan.bare and entry.attempt_id is not None and entry.must_start:
         from ._claiming import start  # noqa: PLC0415  # only who has a key pays for it
 

@@ -89,10 +89,10 @@ def go_on(record: Record, plan: Plan) -> None:
     """Validate the arguments, see whether the call may run, and ask for room for a body that will run with them."""
     call, core = record.call, record.core
     assert call is not None
-    directly = record.options is DIRECTLY
-    if core.hooks.repeats is not None and not directly and _loops(record, plan, call, core.hooks.repeats):
+    repeats = core.hooks.repeats
+    if repeats is not None and record.options is not DIRECTLY and _loops(record, plan, call, repeats):
         return
-    if "input" in plan.digests:
+    if plan.digests and "input" in plan.digests:
         record.call = call = _detached(call)
     if plan.awaits:
         _await_validation(record, plan, call.arguments)
@@ -117,8 +117,9 @@ def _validated(record: Record, answer: object, failure: BaseException | None) ->
 
 
 def _validate(record: Record, plan: Plan, arguments: Mapping[str, object]) -> None:
+    validate = plan.validate
     try:
-        record.validated = plan.validate(arguments)
+        record.validated = validate(arguments)
     except InvalidArguments as exc:
         refuse_arguments(record, plan, exc)
         return
@@ -127,9 +128,10 @@ def _validate(record: Record, plan: Plan, arguments: Mapping[str, object]) -> No
     except BaseException as exc:  # noqa: ASYNC103  # a validator of the user's may raise anything; nothing is awaited
         _refuse_unvalidated(record, exc)
         return  # noqa: ASYNC104  # as said
-    if record.over:
+    options = record.options
+    if record.ended_at is not None:
         record.validated = None
-    elif record.options is DIRECTLY:
+    elif options is DIRECTLY or (plan.asks_nobody and not options.asks_ledger and record.permit is None):
         ask_for_room(record)
     elif _has_key(record, plan) and not _keyed(record, plan):
         return
@@ -141,9 +143,7 @@ def _validate(record: Record, plan: Plan, arguments: Mapping[str, object]) -> No
 
 def _has_key(record: Record, plan: Plan) -> bool:
     """Whether the ledger may have to be asked about the call."""
-    if plan.keyed or record.options.idempotency_key is not None:
-        return True
-    return record.core.ledger.durable and not plan.read_only
+    return plan.keyed or plan.recorded or record.options.asks_ledger
 
 
 def _keyed(record: Record, plan: Plan) -> bool:

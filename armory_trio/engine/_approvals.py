@@ -24,7 +24,7 @@ from ._bound import require_same
 from ._door import Door
 from ._execution import Core, Record
 from ._journal import Resumption
-from ._options import CallOptions, Options, freeze_options
+from ._options import CallOptions, Options, freeze_options, under
 from ._permits import RECORD_TIMEOUT
 from ._resumption import bound_to, call_of, prepare
 
@@ -152,7 +152,7 @@ class Approvals:
             raise ExecutionOver("the tool that resumed it is over; nothing new may start in it")
         resumption = Resumption(given, given.within, written)
         key = frozen.idempotency_key or resumption.idempotency_key
-        options_now = msgspec.structs.replace(frozen, request_context=narrow, idempotency_key=key)
+        options_now = under(frozen, narrow, key)
         record = self._door.make(call_of(resumption), options_now, caller)
         prepare(record, resumption, tool)
         record.plan = self._door.plans.of(tool)

@@ -18,6 +18,7 @@ from ..ledger import (
     Claim,
     Fresh,
     LedgerKey,
+    Receipt,
     Running,
     Unknown,
 )
@@ -83,7 +84,20 @@ def take_entry(record: Record, plan: Plan) -> bool:
     elif key is not None and entry is None:
         message = "an idempotency key counts within a tenant: give request_context= with one"
         refuse(record, "permission", "AUTHORITY_REQUIRED", message)
+    elif record.options.resolution_receipt is not None:
+        _require_about(record, entry if key is not None else None, record.options.resolution_receipt)
     return not record.over
+
+
+def _require_about(record: Record, entry: Entry | None, receipt: Receipt) -> None:
+    """Refuse a call whose receipt is about another key: it was brought so that nothing is done a second time."""
+    if entry is None:
+        message = "the receipt is about an idempotency key, and this call has none: give idempotency_key="
+    elif (receipt.tenant, receipt.tool_id, receipt.key) != (entry.key.tenant, entry.key.tool_id, entry.text):
+        message = "the receipt does not count: it is about another tenant, tool or key than this call"
+    else:
+        return
+    refuse(record, "permission", "AUTHORITY_REQUIRED", message)
 
 
 def _entry_for(record: Record, plan: Plan, key: str | None) -> Entry | None:

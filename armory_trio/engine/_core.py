@@ -38,6 +38,45 @@ R = TypeVar("R", bound=Kept)
 class CoreOf(Generic[R]):
     """What all executions of one supervisor share. Only synchronous code touches it."""
 
+    __slots__ = (
+        "admitted",
+        "always",
+        "awaited",
+        "bugs",
+        "closed",
+        "closed_because",
+        "due",
+        "encode",
+        "fallen",
+        "feed",
+        "hooks",
+        "idle",
+        "journal",
+        "kept",
+        "ledger",
+        "live",
+        "log",
+        "now",
+        "numbered",
+        "nursery",
+        "opened_at",
+        "planner",
+        "prefix",
+        "settings",
+        "spent",
+        "stopping",
+        "timers",
+        "toolbox",
+        "uncertain",
+        "wants_room",
+        "watches_kept",
+        "workers",
+    )
+
+    nursery: trio.Nursery
+    due: Callable[[R, Kind, float], None]
+    encode: Callable[[object], tuple[Content, ...]]
+
     def __init__(self, toolbox: Toolbox, settings: Settings, *, prefix: str) -> None:
         self.toolbox = toolbox
         self.settings = settings
@@ -75,9 +114,6 @@ class CoreOf(Generic[R]):
         self.now = current_clock()
         """Reads trio's clock, in seconds."""
         self.opened_at = self.now()
-        self.nursery: trio.Nursery
-        self.due: Callable[[R, Kind, float], None]
-        self.encode: Callable[[object], tuple[Content, ...]]
 
     def revisions(self, tool: ToolDefinition, toolbox: Toolbox | None = None) -> Revisions:
         """The rules under which calls of *tool* are judged now, or were when *toolbox* was in use."""

@@ -91,7 +91,7 @@ class Door:
             ExecutionOver: Its outcome is decided.
         """
         record = running_in(self._core)
-        if record is not None and not record.over:
+        if record is not None and record.ended_at is None:
             if record.verdict is not None:
                 raise ExecutionOver(f"{record.id} ({record.name}) is over; nothing new may start in it")
             return record
@@ -166,7 +166,7 @@ class Door:
             raise
         except BaseException as exc:  # noqa: ASYNC103  # code of the user's may raise anything; nothing is awaited
             engine_error(record, exc)
-        if record.ended_at is None and record.deadline is not None:
+        if record.deadline is not None and record.ended_at is None:
             self._watch_deadline(record, record.deadline)
         if record.ended_at is None:
             core.nursery.start_soon(self._actor.run, record, name=record.id)

@@ -206,6 +206,10 @@ class Record(Effects):
     @property
     def effect(self) -> Effect:
         """What the world may have seen, as far as is known now: the strongest of its own and its children's."""
+        return self.effect_now()
+
+    def effect_now(self) -> Effect:
+        """The same for who asks on the way of each call: to call is cheaper than to read a property."""
         if self.final_effect is not None:
             return self.final_effect
         plan = self.plan
@@ -262,7 +266,7 @@ class Record(Effects):
 
     def discard(self) -> None:
         """Nobody will ask for the result any more."""
-        if self.over:
+        if self.ended_at is not None:
             self.result = self.late = None
         else:
             self.keeper = NOBODY

@@ -16,7 +16,6 @@ from ..errors import AdmissionClosed
 from ._abort import AbortAnswer, check_reason, mark_overdue, request_abort
 from ._concurrency import Latch, is_cancelled
 from ._execution import Record
-from ._joining import joined
 from ._lifecycle import FINAL, AbortSource, Snapshot
 from ._streams import ChunkBuffer
 from ._timers import RELEASE_AFTER
@@ -131,6 +130,8 @@ class Execution:
         Answers None; or, when this execution waits for something that the tool itself holds, a description of that
         cycle: then waiting would never end.
         """
+        from ._joining import joined  # noqa: PLC0415  # only kits that wait for an execution pay for it
+
         return joined(self._record)
 
     @property

@@ -128,8 +128,8 @@ _SILENT: Final = frozenset((ABORT_REQUESTED, CLEANUP_PENDING))
 """Staying in one of these is counted and not published."""
 
 
-_NOTED: Final = frozenset(("start", "wait", "resume", "resume-last", "stream"))
-"""Events that also say that the body begins, how many waits are open, or where the last one leads back to."""
+_NOTED: Final = frozenset(("wait", "resume", "resume-last", "stream"))
+"""Events that also say how many waits are open, or where the last one leads back to."""
 
 
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -191,13 +191,7 @@ class Lifecycle:
         if self._log.active:
             self._log.publish(self)  # type: ignore[arg-type]  # what mypy makes of Self here
 
-    def begun(self) -> None:
-        """Told when the body begins; to be overridden."""
-
     def _note(self, event: Event, after: State) -> State:
-        if event == "start":
-            self.begun()
-            return after
         if event == "wait":
             self.waits += 1
         elif event == "stream":
@@ -244,7 +238,7 @@ class Effects(Lifecycle):
         raise NotImplementedError
 
     def begun(self: Self) -> None:
-        """The body begins."""
+        """The body begins: those above it are told, before the step."""
         above = self.parent
         if above is None or not self.may_change():
             return

@@ -66,6 +66,8 @@ class Options(msgspec.Struct, frozen=True):
     metadata: object = None
     idempotency_key: str | None = None
     resolution_receipt: Receipt | None = None
+    asks_ledger: bool = False
+    """Whether one of the last two is given."""
 
 
 NO_OPTIONS: Final = Options()
@@ -95,6 +97,8 @@ def freeze_options(given: CallOptions) -> Options:
         raise ValueError(f"deadline={deadline!r}: give a point on trio's clock, such as trio.current_time() + 10")
     _check_kind("owner_id", options.owner_id, str, "a string")
     _check_kind("idempotency_key", options.idempotency_key, str, "a string")
+    if options.idempotency_key is not None or options.resolution_receipt is not None:
+        options = msgspec.structs.replace(options, asks_ledger=True)
     if options.idempotency_key is not None and not options.idempotency_key.strip():
         raise ValueError("idempotency_key is blank; give a key, or None for none")
     if options.resolution_receipt is not None:
@@ -107,6 +111,12 @@ def freeze_options(given: CallOptions) -> Options:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def under(options: Options, context: RequestContext, key: str | None) -> Options:
+    """*options* on behalf of *context*, with that idempotency key."""
+    asks = options.asks_ledger or key is not None
+    return msgspec.structs.replace(options, request_context=context, idempotency_key=key, asks_ledger=asks)
 
 
 def _check_receipt(receipt: object) -> None:

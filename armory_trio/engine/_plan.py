@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from ..definitions import Middleware, Placement, Tool, ToolCall, ToolDefinition, ToolOptions
 from ..definitions._policy import AfterExecute, after_execute_of
@@ -29,21 +30,27 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
         needs: The names of the limits that each call needs a slot of.
         size: The size of the tool's own limit, if it has one.
         targets: What an exclusive tool writes, the same for every owner.
-        touches: Whether any of these can be something.
-        timed: Whether a call has a time limit of its own, even if its caller names none.
         read_only: Whether its effect is always ``none``.
         interruptible: False when the tool must never be cancelled.
-        keyed: Whether a call of it may have a key that its caller does not give, or must have one.
+        recorded: Whether the ledger has to know of calls that have no key.
         middleware: What stands around the body, outermost first.
         check_output: Refuses a value that is not what the tool promised.
         awaits: Whether the arguments have to be validated by something that waits.
         digests: Of what its results carry a digest: ``input``, ``output``, both or neither.
         on_deprecated: Whom to tell of each call, because the tool is deprecated and somebody asked for it.
         toolbox: Where the tool was found; what the tool sees of it, even when another takes its place meanwhile.
-        bare: Whether nothing stands around the body: no middleware, nothing to load.
         rules: What calls of it are judged by; None when nobody has anything to say about any of them.
         auditors: Who is told how its calls ended.
         reduces: Whether its reducer makes the value of its chunks, and not what stands around it.
+
+    What follows from these:
+        touches: Whether it can read or write anything that has a name, or has targets.
+        timed: Whether a call has a time limit of its own, even if its caller names none.
+        keyed: Whether a call of it may have a key that its caller does not give, or must have one.
+        bare: Whether nothing stands around the body: no middleware, nothing to load.
+        begin: Begins the body of a bare async function; None for every other.
+        asks_nobody: Whether a call that brings no key runs without the ledger, rules or a person being asked.
+        needs_room: Whether each call needs a slot, or touches something.
     """
 
     tool: Tool[..., object]
@@ -56,23 +63,20 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
     validate: Callable[[Mapping[str, object]], object]
     wants_context: bool
     timeout: float | None
-    timed: bool
     grace: float
     needs: tuple[str, ...]
     size: int | None
     reads: Names
     writes: Names
     targets: frozenset[str]
-    touches: bool
     availability: Callable[[Mapping[str, object]], bool | Awaitable[bool]] | None
     read_only: bool
     effect_windows: bool
     interruptible: bool
     key_required: bool
-    keyed: bool
+    recorded: bool
     middleware: tuple[Middleware, ...]
     check_output: Callable[[object], object] | None
-    bare: bool
     awaits: bool
     digests: frozenset[str]
     on_deprecated: Callable[[Tool[..., object], ToolCall], object] | None
@@ -80,6 +84,26 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
     rules: Rules | None
     auditors: tuple[AfterExecute, ...]
     reduces: bool = True
+    touches: bool = False
+    timed: bool = False
+    keyed: bool = False
+    bare: bool = False
+    begin: Callable[[object, object], Awaitable[object]] | None = None
+    asks_nobody: bool = False
+    needs_room: bool = False
+
+    def __post_init__(self) -> None:
+        options, load = self.tool.options, self.tool.load
+        touches = bool(self.reads or self.writes or self.targets)
+        keyed = self.key_required or options.idempotency_key is not None
+        bare = load is None and not self.middleware
+        force_setattr(self, "touches", touches)
+        force_setattr(self, "timed", self.timeout is not None or options.idle_timeout is not None)
+        force_setattr(self, "keyed", keyed)
+        force_setattr(self, "bare", bare)
+        force_setattr(self, "begin", self.invoke if bare and self.kind == "async" else None)
+        force_setattr(self, "asks_nobody", self.rules is None and not (keyed or self.recorded))
+        force_setattr(self, "needs_room", touches or bool(self.needs))
 
 
 _ALONE: Final = frozenset(("itself",))
@@ -104,15 +128,19 @@ def _needs(options: ToolOptions, groups: Container[str], *, own: str | None) -> 
     return tuple(needs)
 
 
-def compile_plan(tool: Tool[..., object], toolbox: Toolbox, *, groups: Container[str], label: str = "") -> Plan:
+def compile_plan(
+    tool: Tool[..., object], toolbox: Toolbox, *, groups: Container[str], records: bool, label: str = ""
+) -> Plan:
     """Read *tool*, which was found in *toolbox*, once. Of the groups that it is in, only *groups* have a bound.
 
-    A *label* tells its own limit from that of another tool that had its id before.
+    The ledger *records* calls without a key, or does not. A *label* tells its own limit from that of another tool that
+    had its id before.
     """
     definition, options = tool.definition, tool.options
     timeout = toolbox.default_timeout if options.timeout is None else options.timeout
     targets, own = _exclusive_targets(definition), _PER_TOOL + tool.id.text + label
     size, semantics = 1 if targets == _ALONE else options.concurrency, definition.semantics
+    read_only = definition.classification.effect_class == "read-only"
     return Plan(
         tool=tool,
         toolbox=toolbox,
@@ -124,23 +152,20 @@ def compile_plan(tool: Tool[..., object], toolbox: Toolbox, *, groups: Container
         validate=tool.contract.validate,
         wants_context=tool.wants_context,
         timeout=timeout,
-        timed=timeout is not None or options.idle_timeout is not None,
         grace=options.grace,
         needs=_needs(options, groups, own=None if size is None else own),
         size=size,
         reads=options.reads,
         writes=options.writes,
         targets=targets - _ALONE,
-        touches=bool(options.reads or options.writes or targets - _ALONE),
         availability=options.availability,
-        read_only=definition.classification.effect_class == "read-only",
+        read_only=read_only,
         effect_windows=definition.effect_windows,
         interruptible=semantics.cancellation != "unsupported",
         key_required=semantics.idempotency == "required",
-        keyed=options.idempotency_key is not None or semantics.idempotency == "required",
+        recorded=records and not read_only,
         middleware=tool.middleware or (),
         check_output=tool.check_output,
-        bare=not tool.middleware and tool.load is None,
         awaits=tool.contract.awaits,
         digests=options.digests,
         on_deprecated=toolbox.on_deprecated if definition.deprecated else None,

@@ -53,12 +53,14 @@ class Plans:
 
     def _compiled(self, tool: Tool[..., object]) -> Plan:
         core, groups = self._core, self._core.settings.limits.groups
-        plan = compile_plan(tool, core.toolbox, groups=groups)
+        records = core.ledger.durable
+        plan = compile_plan(tool, core.toolbox, groups=groups, records=records)
         if plan.size is None:
             return plan
         try:
             wake(core, core.planner.set_limit(plan.own_limit, plan.size))
         except ValueError:  # the tool in whose place it came allows more, and calls of that one run or wait
-            plan = compile_plan(tool, core.toolbox, groups=groups, label=f" since exchange {self._revision}")
+            label = f" since exchange {self._revision}"
+            plan = compile_plan(tool, core.toolbox, groups=groups, records=records, label=label)
             core.planner.set_limit(plan.own_limit, plan.size or 1)
         return plan

@@ -44,9 +44,8 @@ def success(record: Record, value: object, content: tuple[Content, ...], effect:
         record.attempts,
         0.0 if record.started_at is None else now - record.started_at,
     )
-    plan = record.plan
-    plain = record.permit is None and record.entry is None and (plan is None or not plan.digests)
-    record.result = result if plain else _completed(record, result)
+    alone, plan = record.permit is None and record.entry is None, record.plan
+    record.result = result if alone and (plan is None or not plan.digests) else _completed(record, result)
 
 
 def error(record: Record, told: ToolError, effect: Effect, now: float) -> None:
@@ -67,7 +66,8 @@ def error(record: Record, told: ToolError, effect: Effect, now: float) -> None:
         record.attempts,
         0.0 if record.started_at is None else now - record.started_at,
     )
-    record.result = _completed(record, result)
+    alone, plan = record.permit is None and record.entry is None, record.plan
+    record.result = result if alone and (plan is None or not plan.digests) else _completed(record, result)
 
 
 def action(
@@ -127,14 +127,15 @@ def windows_of(record: Record) -> tuple[EffectRecord, ...]:
 
 def _completed(record: Record, result: ToolResult[object]) -> ToolResult[object]:
     """The rare fields, which most results do not have."""
-    plan, permit = record.plan, record.permit
+    plan, permit, entry = record.plan, record.permit, record.entry
     if plan is not None and plan.digests:
         result = _with_digests(record, plan, result)
-    if record.entry is not None and record.entry.about is not None:
-        result = msgspec.structs.replace(result, idempotency=record.entry.about)
-    elif record.entry is not None and record.attempts and record.entry.told_key is not None:
+    if entry is None:
+        pass
+    elif entry.about is not None:
+        result = msgspec.structs.replace(result, idempotency=entry.about)
+    elif record.attempts and entry.told_key is not None:
         # Told before how it ended could be written down; whoever waits for that is told more.
-        entry = record.entry
         said = Idempotency("fresh", entry.told_key, entry.attempt_id, recorded=False)
         result = msgspec.structs.replace(result, idempotency=said)
     if permit is not None and permit.edited:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, cast
 
@@ -31,6 +30,8 @@ def written(result: ToolResult[object], output: OutputContract | None) -> str | 
 
 
 def _tried(result: ToolResult[object], output: OutputContract | None) -> str | None:
+    import json  # noqa: PLC0415  # only who has a key pays for it
+
     try:
         return json.dumps(result_to_json(result, output), ensure_ascii=True, separators=(",", ":"))
     except Exception:  # code of the value's own, or it has no JSON form: it happened, and can't be told again
@@ -82,6 +83,8 @@ def read(text: str, output: OutputContract | None) -> ToolResult[object]:
     Raises:
         Exception: It can't be read, or *output* refuses it.
     """
+    import json  # noqa: PLC0415  # as above
+
     document: object = json.loads(text)  # halves of characters, too
     result = result_from_json(cast("dict[str, object]", document))
     if output is None or result.outcome != "success" or is_without_content(result):

@@ -49,7 +49,7 @@ def ask_for_room(record: Record) -> None:
     """Ask for what the body of *record* needs a slot of, unless it holds that already."""
     core, plan = record.core, record.plan
     assert plan is not None
-    if not (plan.needs or plan.touches or core.wants_room or record.batch_id is not None):
+    if not (plan.needs_room or core.wants_room or record.extra_needs or record.in_order):
         return
     if record.claim is not None:
         if record.claim.needs or record.claim.uses:

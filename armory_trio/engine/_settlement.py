@@ -17,7 +17,6 @@ from ..content import UnencodableResult
 from ..definitions import (
     ArgumentIssue,
     Category,
-    Content,
     Effect,
     InvalidArguments,
     OutputInvalid,
@@ -93,12 +92,12 @@ def decide(record: Record, error: ToolError, now: float | None = None) -> Effect
     """
     if record.stages is not None:
         _end_early(record)
-    effect = record.effect
+    effect = record.effect_now()
     if error.retryable and effect != "none":
         error = msgspec.structs.replace(error, retryable=False)  # it may have taken effect, whatever else is said
     results.error(record, error, effect, record.core.now() if now is None else now)
     record.verdict = ("error", error.category, error.code)
-    _release(record, effect)
+    let_caller_go(record, effect)
     return effect
 
 
@@ -119,7 +118,7 @@ def require_action(record: Record, action: RequiredAction, pending: PendingAppro
     effect = record.effect
     results.action(record, action, pending, effect, record.core.now())
     record.verdict = _ACTION
-    _release(record, effect)
+    let_caller_go(record, effect)
     return effect
 
 
@@ -136,26 +135,14 @@ def answer(record: Record, result: ToolResult[object]) -> None:
     error = result.error
     record.result = result
     record.verdict = (result.outcome, None if error is None else error.category, None if error is None else error.code)
-    _release(record, result.effect)
+    let_caller_go(record, result.effect)
     end(record, "settle", result.effect)
 
 
-def _succeed(record: Record, value: object, content: tuple[Content, ...], now: float) -> Effect:
-    effect = record.effect
-    results.success(record, value, content, effect, now)
-    record.verdict = _SUCCESS
-    _release(record, effect)
-    return effect
-
-
-def _release(record: Record, effect: Effect) -> None:
-    if record.entry is not None and record.entry.holding:
-        return  # it is written down first
-    let_caller_go(record, effect)
-
-
 def let_caller_go(record: Record, effect: Effect) -> None:
-    """How *record* ended is decided: let those go who wait for that."""
+    """How *record* ended is decided: let those go who wait for that, unless it has to be written down first."""
+    if record.entry is not None and record.entry.holding:
+        return
     if record.released is not None:
         record.released.set()
     if record.feeder is not None:
@@ -163,8 +150,9 @@ def let_caller_go(record: Record, effect: Effect) -> None:
     if record.on_released is not None:
         record.on_released(record)
     core = record.core
-    if core.hooks.repeats is not None and record.result is not None:
-        core.hooks.repeats.decided(record.result)
+    repeats = core.hooks.repeats
+    if repeats is not None and record.result is not None:
+        repeats.decided(record.result)
     if core.feed.readers and record.verdict is not None:
         outcome, category, code = record.verdict
         record.tell(OutcomeDecided, outcome=outcome, category=category, code=code, effect=effect)
@@ -198,7 +186,10 @@ def returned(record: Record, value: object, check: Callable[[object], object] | 
     except BaseException as exc:  # noqa: ASYNC103  # code of the result's own; nothing is awaited
         effect = decide(record, ToolError("internal", "OUTPUT_INVALID", _why_unreadable(exc)))
     else:
-        effect = _succeed(record, value, content, now)
+        effect = record.effect_now()
+        results.success(record, value, content, effect, now)
+        record.verdict = _SUCCESS
+        let_caller_go(record, effect)
     if record.cleanup == "not-required":
         end(record, "end-unknown" if effect == "unknown" else "end", effect, now)
     else:
@@ -249,15 +240,19 @@ def cancelled(record: Record) -> None:
 
 def abort_error(record: Record) -> ToolError:
     """What the caller of an aborted execution is told."""
-    assert record.abort is not None
-    code, reason = record.abort_code, record.abort.reason
+    asked, code = record.abort, record.abort_code
+    assert asked is not None
+    reason = asked.reason
     below = _running_below(record) if record.children else None
     if code in _TIMEOUT_CODES:
         return ToolError("timeout", code, reason, retryable=True, details=below)
     if not record.attempts:
         code = "NOT_STARTED"
     message = reason if reason.strip() else "no reason was given"
-    return ToolError("cancelled", code, message, details={"source": record.abort.source, **(below or {})})
+    details: dict[str, object] = {"source": asked.source}
+    if below is not None:
+        details |= below
+    return ToolError("cancelled", code, message, False, details)
 
 
 def _running_below(record: Record) -> dict[str, object]:
@@ -268,19 +263,19 @@ def _running_below(record: Record) -> dict[str, object]:
 
 def finish(record: Record) -> None:
     """Record that the body is gone, after the outcome was decided."""
-    if record.abort is not None:
-        asked = record.abort
+    asked = record.abort
+    if asked is not None:
         record.abort = Abort(asked.source, asked.reason, asked.requested_at, not record.returned)
         if record.cleanup == "pending":
             record.cleanup = "completed"
-    effect = record.effect
+    effect = record.effect_now()
     if record.state in FINAL:
         end(record, "late-end", effect)
         return
     result = record.result
     if record.windows or (result is not None and result.effect != effect):
         results.tell_what_is_known(record, effect)
-    unknown = record.attempts > 0 and (effect == "unknown" or record.cleanup == "unresolved")
+    unknown = (effect == "unknown" or record.cleanup == "unresolved") and record.attempts > 0
     end(record, "end-unknown" if unknown else "end", effect)
 
 
@@ -289,8 +284,9 @@ def end(record: Record, event: Event, effect: Effect, now: float | None = None) 
     core = record.core
     if now is None:
         now = core.now()
-    if record.entry is not None and record.entry.holding:
-        record.entry.ending = partial(end, record, event, effect, now)
+    entry = record.entry
+    if entry is not None and entry.holding:
+        entry.ending = partial(end, record, event, effect, now)
         return
     record.ended_at = now
     if event == "late-end":
@@ -310,8 +306,8 @@ def end(record: Record, event: Event, effect: Effect, now: float | None = None) 
         record.claim_held = False
     if record.permit is not None:
         record.permit.way.ended(record)
-    if record.entry is not None:
-        record.entry.left(record)
+    if entry is not None:
+        entry.left(record)
     record.validated = record.scope = record.journal = record.call = record.on_released = record.outside = None
     if record.abort_latch is not None:
         record.abort_latch.set()

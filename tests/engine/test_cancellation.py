@@ -30,12 +30,16 @@ from armory_trio import (
     ToolCall,
     ToolContext,
     current_supervisor,
+    history_of,
     open_supervisor,
+    replay,
     serve_until_signal,
     tool,
 )
 from armory_trio.authority.grants import Grant
 from armory_trio.definitions import contract_from_pair
+from armory_trio.ledger import LeftBehind
+from armory_trio.storage.memory import MemoryJournal
 from armory_trio.testing import mock_tool, sample_toolbox
 from tests.engine.authority.bank import (
     PAY,
@@ -48,6 +52,8 @@ from tests.engine.authority.bank import (
     pending_of,
 )
 from tests.engine.cancelling import Case, Probe, assert_nothing_is_held, assert_unharmed, cancel_everywhere
+from tests.engine.ledger.stores import Clock, Troubled
+from tests.engine.ledger.test_recovered import populated
 from tests.requirements import requirement
 
 CASES: Final[dict[str, Case]] = {}
@@ -277,6 +283,45 @@ async def granting_listing_and_revoking(probe: Probe) -> None:
             assert cancelled or (seen, [state.revoked for state in kept]) == ([1], [True])
             assert not made or [state.grant for state in kept] == made
         await assert_unharmed(supervisor)
+
+
+@covers("Supervisor.recover")
+async def looking_again_at_what_was_left_behind(probe: Probe) -> None:
+    clock = Clock()
+    store = Troubled(clock, takes=0.1)
+    await populated(store)
+    clock.ahead += 31
+    async with open_supervisor(sample_toolbox(), ledger=store) as supervisor:
+        left: list[LeftBehind] = []
+
+        async def work() -> None:
+            left.append(await supervisor.recover(reconcile=True, release=True))
+
+        cancelled = await probe.run(work)
+        with trio.CancelScope(shield=True):
+            again = await supervisor.recover(release=True)
+            assert cancelled or left == [again]
+            assert [each.execution_id for each in again.unknown] == ["exe-lost", "exe-ran", "exe-within"]
+            assert not again.again
+        await assert_unharmed(supervisor)
+
+
+@covers("replay", "history_of")
+async def reading_a_journal(probe: Probe) -> None:
+    journal = MemoryJournal()
+    async with open_supervisor(sample_toolbox(), journal=journal) as supervisor:
+        await assert_unharmed(supervisor)
+    seen: list[int] = []
+
+    async def work() -> None:
+        told = await replay(journal)
+        for snapshot in told.inspect():
+            seen.append(len(await history_of(journal, snapshot.execution_id)))
+
+    cancelled = await probe.run(work)
+    assert cancelled or (seen and min(seen) > 0)
+    with trio.CancelScope(shield=True):
+        assert (await replay(journal)).inspect()
 
 
 # ── streams and watchers ─────────────────────────────────────────────────────────────────────────────────────────────

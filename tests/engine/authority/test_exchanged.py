@@ -146,6 +146,24 @@ async def test_a_call_that_waits_for_room_is_judged_by_the_policy_that_came_mean
 
 
 @requirement("policing.exchanged")
+async def test_a_call_that_waits_for_nothing_but_its_first_turn_is_judged_by_the_policy_that_came_meanwhile() -> None:
+    ran: list[int] = []
+
+    @tool
+    async def work(n: int) -> None:
+        ran.append(n)
+
+    live, new = LiveToolbox(Toolbox([work])), Deciding(always(Deny("no more")))
+    async with open_supervisor(live) as supervisor:
+        started = supervisor.start(ToolCall("work", {"n": 1}))
+        live.swap(Toolbox([work], policy=new))
+        result = await started.result()
+
+    assert (end_of(result), ran) == ("POLICY_DENIED", [])
+    assert len(new.asked) == 1
+
+
+@requirement("policing.exchanged")
 async def test_gates_and_approval_policies_count_for_what_waits(autojump_clock: trio.testing.MockClock) -> None:
     for box, code in (
         ({"gates": Gates(read_only=True)}, "GATE_DENIED"),

@@ -138,11 +138,30 @@ async def test_a_receipt_where_nothing_is_to_be_decided_changes_nothing() -> Non
     attempt = await left_unknown(bank, store)
     receipt = await receipt_for(attempt, "retry")
     async with open_supervisor(Toolbox(bank.tools()), ledger=store, keys=KEYS, default_request_context=HER) as it:
-        fresh = await it.execute(ToolCall("pay"), idempotency_key="new", resolution_receipt=receipt)
-        deduped = await it.execute(ToolCall("pay"), idempotency_key="new", resolution_receipt=receipt)
-        keyless = await it.execute(ToolCall("pay"), resolution_receipt=receipt)
+        fresh = await it.execute(FAILS, idempotency_key="k", resolution_receipt=receipt)
+        kept = await the_attempt(store)
+        assert kept is not None
+        done = await receipt_for(kept, "completed", result="1")
+        decided = await it.execute(FAILS, idempotency_key="k", resolution_receipt=done)
+        deduped = await it.execute(FAILS, idempotency_key="k", resolution_receipt=done)
 
-    assert [told_of(fresh), told_of(deduped), keyless.outcome] == ["fresh", "deduped", "success"]
+    assert [told_of(fresh), told_of(decided), told_of(deduped)] == ["fresh", "deduped", "deduped"]
+
+
+@requirement("keeping.receipts.refused")
+@pytest.mark.parametrize("durable", [True, False])
+async def test_a_receipt_about_another_key_than_that_of_the_call_lets_nothing_run(durable: bool) -> None:
+    bank, store = Bank(), Troubled()
+    attempt = await left_unknown(bank, store)
+    receipt = await receipt_for(attempt, "completed", result="1")
+    ledger = store if durable else None
+    async with open_supervisor(Toolbox(bank.tools()), ledger=ledger, keys=KEYS, default_request_context=HER) as it:
+        other = await it.execute(ToolCall("pay"), idempotency_key="other", resolution_receipt=receipt)
+        keyless = await it.execute(ToolCall("pay"), resolution_receipt=receipt)
+        reads = await it.execute(ToolCall("balance"), resolution_receipt=receipt)
+
+    assert [code_of(each) for each in (other, keyless, reads)] == ["AUTHORITY_REQUIRED"] * 3
+    assert (bank.paid, bank.began) == ([], 1)
 
 
 @requirement("keeping.receipts.retry")
