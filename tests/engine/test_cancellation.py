@@ -52,7 +52,7 @@ from tests.engine.authority.bank import (
     pending_of,
 )
 from tests.engine.cancelling import Case, Probe, assert_nothing_is_held, assert_unharmed, cancel_everywhere
-from tests.engine.ledger.stores import Clock, Troubled
+from tests.engine.ledger.stores import Bank, Clock, Troubled
 from tests.engine.ledger.test_recovered import populated
 from tests.requirements import requirement
 
@@ -309,14 +309,13 @@ async def looking_again_at_what_was_left_behind(probe: Probe) -> None:
 @covers("replay", "history_of")
 async def reading_a_journal(probe: Probe) -> None:
     journal = MemoryJournal()
-    async with open_supervisor(sample_toolbox(), journal=journal) as supervisor:
-        await assert_unharmed(supervisor)
+    async with open_supervisor(Toolbox(Bank().tools()), journal=journal) as supervisor:
+        await supervisor.execute(ToolCall("balance"))
     seen: list[int] = []
 
     async def work() -> None:
         told = await replay(journal)
-        for snapshot in told.inspect():
-            seen.append(len(await history_of(journal, snapshot.execution_id)))
+        seen.extend([len(await history_of(journal, each.execution_id)) for each in told.inspect()])
 
     cancelled = await probe.run(work)
     assert cancelled or (seen and min(seen) > 0)
