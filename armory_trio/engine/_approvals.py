@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypedDict, Unpack
 
-import msgspec
 import trio
 
 from ..definitions import ApprovalBinding, PendingApproval, RequestContext, Tool, ToolResult, near

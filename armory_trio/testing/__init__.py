@@ -54,6 +54,7 @@ from ._schedules import ScheduleFailure as ScheduleFailure
 from ._schedules import UnsupportedTrio as UnsupportedTrio
 from ._schedules import explore as explore
 from ._schedules import run_seeded as run_seeded
+from ._store_case import StoreCase as StoreCase
 from ._store_clock import StoreClock as StoreClock
 from .scripted import Line as Line
 from .scripted import ScriptedCall as ScriptedCall

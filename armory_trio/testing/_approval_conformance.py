@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Final, get_args
 
-import attrs
 import msgspec
 
 from ..authority.approvals import ApprovalOperation, ApprovalState, ApprovalStore
 from ..definitions import ApprovalBinding, ApprovalScope
 from ..errors import ApprovalError
 from ._approval_trials import NOW, WAYS, act, approval, bring, outcome, race, refused, same, stands
+from ._store_case import OpenStore, StoreCase
 from ._store_clock import StoreClock
 
 _RACERS: Final = 32
@@ -27,43 +26,14 @@ _MOMENT: Final = 0.001
 """Seconds before the expiry at which an approval must still count. Stores may keep times no finer than this."""
 
 
-OpenApprovalStore = Callable[[Callable[[], float]], AbstractAsyncContextManager[ApprovalStore]]
+OpenApprovalStore = OpenStore[ApprovalStore]
 """Opens a new, empty store that reads the clock that it is given, and closes it."""
 
 _Check = Callable[[ApprovalStore, StoreClock], Awaitable[None]]
 
 
-@attrs.frozen
-class ApprovalStoreCase:
-    """One thing that a store of approvals has to do.
-
-    Args:
-        name: What that is, for reports.
-        check: Tries it with an empty store and the clock of that, and raises AssertionError if it is not so.
-    """
-
-    name: str
-    check: _Check
-
-    @property
-    def __name__(self) -> str:
-        """The name: what pytest calls a parameter of a test."""
-        return self.name
-
-    async def __call__(self, open_store: OpenApprovalStore) -> None:
-        """Try it with a store of its own.
-
-        Cancelled: the store is closed, and nothing is found out.
-
-        Raises:
-            AssertionError: The store does something else.
-        """
-        clock = StoreClock(NOW)
-        async with open_store(clock) as store:
-            try:
-                await self.check(store, clock)
-            except ApprovalError as error:
-                raise AssertionError(f"it refused what it must do: {error}") from error
+ApprovalStoreCase = StoreCase[ApprovalStore]
+"""One thing that such a store has to do: a name for reports, and a check that is tried with an empty store."""
 
 
 def approval_store_cases() -> tuple[ApprovalStoreCase, ...]:
@@ -72,7 +42,15 @@ def approval_store_cases() -> tuple[ApprovalStoreCase, ...]:
     Hand them to ``pytest.mark.parametrize("case", approval_store_cases())``; the test is ``await case(open_my_store)``.
     They share nothing, and take no time but that of the store.
     """
-    return tuple(ApprovalStoreCase(name.replace(" ", "-"), check) for name, check in _cases())
+    return tuple(ApprovalStoreCase(name.replace(" ", "-"), partial(_tried, check)) for name, check in _cases())
+
+
+async def _tried(check: _Check, store: ApprovalStore, clock: StoreClock) -> None:
+    clock.seconds = NOW
+    try:
+        await check(store, clock)
+    except ApprovalError as error:
+        raise AssertionError(f"it refused what it must do: {error}") from error
 
 
 # ── The table ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from typing import Final
 
-import attrs
 import trio
 
 from ..buckets import BucketStore, Rate, Taken, take
 from ._grant_trials import require
+from ._store_case import OpenStore, StoreCase
 from ._store_clock import StoreClock
 
 _CROWD: Final = 32
@@ -22,40 +21,14 @@ _ODD: Final = "odd ' \" % \\ ; -- \n \0 \ud800 \u00e9 \U0001f512 end"
 
 _RATE: Final = Rate(interval=2.0, burst=5)
 
-OpenBucketStore = Callable[[Callable[[], float]], AbstractAsyncContextManager[BucketStore]]
+OpenBucketStore = OpenStore[BucketStore]
 """Opens a new, empty store that reads the clock that it is given, in seconds since 1970, and closes it."""
 
 _Check = Callable[[BucketStore, StoreClock], Awaitable[None]]
 
 
-@attrs.frozen
-class BucketStoreCase:
-    """One thing that a store of token buckets has to do.
-
-    Args:
-        name: What that is, for reports.
-        check: Tries it with an empty store and the clock of that, and raises AssertionError if it is not so.
-    """
-
-    name: str
-    check: _Check
-
-    @property
-    def __name__(self) -> str:
-        """The name: what pytest calls a parameter of a test."""
-        return self.name
-
-    async def __call__(self, open_store: OpenBucketStore) -> None:
-        """Try it with a store of its own.
-
-        Cancelled: the store is closed, and nothing is found out.
-
-        Raises:
-            AssertionError: The store does something else. What it raises unexpectedly passes through.
-        """
-        clock = StoreClock()
-        async with open_store(clock) as store:
-            await self.check(store, clock)
+BucketStoreCase = StoreCase[BucketStore]
+"""One thing that such a store has to do: a name for reports, and a check that is tried with an empty store."""
 
 
 def bucket_store_cases() -> tuple[BucketStoreCase, ...]:

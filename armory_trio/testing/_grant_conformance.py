@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Final
 
-import attrs
 import msgspec
 import trio
 
@@ -22,6 +20,7 @@ from ._grant_trials import (
     require_refused,
     state_of,
 )
+from ._store_case import OpenStore, StoreCase
 from ._store_clock import StoreClock
 
 _CROWD: Final = 32
@@ -34,40 +33,14 @@ _MOMENT: Final = 0.001
 """Seconds before the expiry at which a grant must still count. Stores may keep times no finer than this."""
 
 
-OpenGrantStore = Callable[[Callable[[], float]], AbstractAsyncContextManager[GrantStore]]
+OpenGrantStore = OpenStore[GrantStore]
 """Opens a new, empty store that reads the clock that it is given, in seconds since 1970, and closes it."""
 
 _Check = Callable[[GrantStore, StoreClock], Awaitable[None]]
 
 
-@attrs.frozen
-class GrantStoreCase:
-    """One thing that a store of grants has to do.
-
-    Args:
-        name: What that is, for reports.
-        check: Tries it with an empty store and the clock of that, and raises AssertionError if it is not so.
-    """
-
-    name: str
-    check: _Check
-
-    @property
-    def __name__(self) -> str:
-        """The name: what pytest calls a parameter of a test."""
-        return self.name
-
-    async def __call__(self, open_store: OpenGrantStore) -> None:
-        """Try it with a store of its own.
-
-        Cancelled: the store is closed, and nothing is found out.
-
-        Raises:
-            AssertionError: The store does something else. What it raises unexpectedly passes through.
-        """
-        clock = StoreClock()
-        async with open_store(clock) as store:
-            await self.check(store, clock)
+GrantStoreCase = StoreCase[GrantStore]
+"""One thing that such a store has to do: a name for reports, and a check that is tried with an empty store."""
 
 
 def grant_store_cases() -> tuple[GrantStoreCase, ...]:

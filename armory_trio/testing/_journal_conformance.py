@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
 from typing import Final
 
-import attrs
 import trio
 
 from ..journal import JournalEntry, JournalStore, Publication
 from ._grant_trials import require
+from ._store_case import OpenStore, StoreCase
 from ._store_clock import StoreClock
 
 _CROWD: Final = 32
@@ -21,40 +20,14 @@ _ODD: Final = "odd ' \" % \\ ; -- \n \0 \ud800 \u00e9 \U0001f512 end"
 
 _MANY: Final = 600
 
-OpenJournalStore = Callable[[Callable[[], float]], AbstractAsyncContextManager[JournalStore]]
+OpenJournalStore = OpenStore[JournalStore]
 """Opens a new, empty store that reads the clock that it is given, in seconds since 1970, and closes it."""
 
 _Check = Callable[[JournalStore, StoreClock], Awaitable[None]]
 
 
-@attrs.frozen
-class JournalStoreCase:
-    """One thing that a journal has to do.
-
-    Args:
-        name: What that is, for reports.
-        check: Tries it with an empty store and the clock of that, and raises AssertionError if it is not so.
-    """
-
-    name: str
-    check: _Check
-
-    @property
-    def __name__(self) -> str:
-        """The name: what pytest calls a parameter of a test."""
-        return self.name
-
-    async def __call__(self, open_store: OpenJournalStore) -> None:
-        """Try it with a store of its own.
-
-        Cancelled: the store is closed, and nothing is found out.
-
-        Raises:
-            AssertionError: The store does something else. What it raises unexpectedly passes through.
-        """
-        clock = StoreClock()
-        async with open_store(clock) as store:
-            await self.check(store, clock)
+JournalStoreCase = StoreCase[JournalStore]
+"""One thing that such a store has to do: a name for reports, and a check that is tried with an empty store."""
 
 
 def journal_store_cases() -> tuple[JournalStoreCase, ...]:

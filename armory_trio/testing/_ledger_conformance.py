@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Final, TypeVar
 
-import attrs
 import trio
 from msgspec.structs import replace
 
@@ -35,7 +33,8 @@ from ..ledger import (
     key_text,
 )
 from ._grant_trials import require
-from ._ledger_trials import BEFORE, CAP, LEASE, MOMENT, NOW, RECEIPT, Step, before, new_claim, operations, resolve
+from ._ledger_trials import BEFORE, CAP, LEASE, MOMENT, RECEIPT, Step, before, new_claim, operations, resolve
+from ._store_case import OpenStore, StoreCase
 from ._store_clock import StoreClock
 
 _CROWD: Final = 32
@@ -44,41 +43,15 @@ _CROWD: Final = 32
 _ODD: Final = "odd ' \" % \\ ; -- \n \u00e9 \U0001f512 end"
 """Text that must come back as it was, wherever it is written."""
 
-OpenLedgerStore = Callable[[Callable[[], float]], AbstractAsyncContextManager[LedgerStore]]
+OpenLedgerStore = OpenStore[LedgerStore]
 """Opens a new, empty store that reads the clock that it is given, in seconds since 1970, and closes it."""
 
 _Check = Callable[[LedgerStore, StoreClock], Awaitable[None]]
 _T = TypeVar("_T")
 
 
-@attrs.frozen
-class LedgerStoreCase:
-    """One thing that a store of attempts has to do.
-
-    Args:
-        name: What that is, for reports.
-        check: Tries it with an empty store and the clock of that, and raises AssertionError if it is not so.
-    """
-
-    name: str
-    check: _Check
-
-    @property
-    def __name__(self) -> str:
-        """The name: what pytest calls a parameter of a test."""
-        return self.name
-
-    async def __call__(self, open_store: OpenLedgerStore) -> None:
-        """Try it with a store of its own.
-
-        Cancelled: the store is closed, and nothing is found out.
-
-        Raises:
-            AssertionError: The store does something else. What it raises unexpectedly passes through.
-        """
-        clock = StoreClock(NOW)
-        async with open_store(clock) as store:
-            await self.check(store, clock)
+LedgerStoreCase = StoreCase[LedgerStore]
+"""One thing that such a store has to do: a name for reports, and a check that is tried with an empty store."""
 
 
 def ledger_store_cases() -> tuple[LedgerStoreCase, ...]:
