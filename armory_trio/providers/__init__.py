@@ -11,6 +11,7 @@ from ._assembly import Assembler
 from ._assembly_news import (
     ArgumentsGrew,
     AssemblyLimits,
+    AssemblyOver,
     CallBegan,
     CallClosed,
     CallPreview,
@@ -19,8 +20,9 @@ from ._assembly_news import (
     StreamNews,
 )
 from ._detect import detect_provider
-from ._history import HistoryError, Repair, check_history, repair_history
+from ._history import Repair, check_history, repair_history
 from ._history_extend import collect_results, extend_history
+from ._history_known import HistoryError
 from ._history_parts import Fault
 from ._manifest import compile_toolbox, compile_tools
 from ._message import MessageError
@@ -31,6 +33,7 @@ __all__ = (
     "ArgumentsGrew",
     "Assembler",
     "AssemblyLimits",
+    "AssemblyOver",
     "CallBegan",
     "CallClosed",
     "CallPreview",

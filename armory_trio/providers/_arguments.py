@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, cast
 
+import msgspec
+
 from ..definitions import DEFAULT_LIMITS, CallDefect, parse_json, require_json
 from ..errors import JsonError
 from ._text import shortened
 
-__all__ = ("read_arguments",)
+__all__ = ("read_arguments", "write_arguments")
 
 _BLANK_BOUND: Final = 4096
 """White space up to this length means "no arguments"; more of it is no model's way to say that."""
@@ -31,6 +33,11 @@ def read_arguments(value: object) -> tuple[Mapping[str, object], CallDefect | No
     if isinstance(value, str):
         return _from_text(value)
     return _from_value(value)
+
+
+def write_arguments(arguments: Mapping[str, object]) -> str:
+    """*arguments* as the JSON text that a history holds."""
+    return msgspec.json.encode(arguments).decode()
 
 
 def _from_text(text: str) -> tuple[Mapping[str, object], CallDefect | None]:

@@ -9,11 +9,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, Final
+from typing import ClassVar, Final, cast
 
 from ..definitions import CallDefect
+from ..definitions._checks import shown
+from ..errors import DefinitionError
 from ._assembly_calls import Calls
-from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits, CallPreview, StreamLimitError, StreamNews
+from ._assembly_news import (
+    DEFAULT_ASSEMBLY_LIMITS,
+    AssemblyLimits,
+    AssemblyOver,
+    CallPreview,
+    StreamLimitError,
+    StreamNews,
+)
+from ._doors import require_way_back
 from ._message import MessageError
 from ._turn import Dialect, Found, Json, Provider, Turn, WayBack, build_turn
 
@@ -34,6 +44,9 @@ class Assembler(ABC):
         names: What the tools are called here, by the name that the provider knows. Other names pass as they are.
         manifest: What the model was offered: names and arguments are mapped back to what the tools' contracts say.
         limits: How much is kept.
+
+    Raises:
+        DefinitionError: An argument has the wrong type, or *manifest* was made for another provider.
     """
 
     provider: ClassVar[Provider]
@@ -45,6 +58,10 @@ class Assembler(ABC):
         manifest: WayBack | None = None,
         limits: AssemblyLimits = DEFAULT_ASSEMBLY_LIMITS,
     ) -> None:
+        require_way_back(self.provider, names, manifest)
+        if not isinstance(cast("object", limits), AssemblyLimits):
+            reason = f"must be AssemblyLimits, not {shown(limits)}"
+            raise DefinitionError(f"the {self.provider} assembler", "limits", reason)
         self._names = names
         self._manifest = manifest
         self._calls = Calls(limits)
@@ -64,10 +81,12 @@ class Assembler(ABC):
             MessageError: It is no event of this provider, or a field of it has the wrong type. The calls that are
                 still open are refused, since it may have been meant for them; the stream may be read on.
             StreamLimitError: There is more than the limits allow. The stream can't be used any more.
+            AssemblyOver: The turn was asked for. What came now would be put to a message that has ended.
         """
         if self._spent is not None:
             raise self._spent
-        self._turn = None
+        if self._turn is not None:
+            raise AssemblyOver
         try:
             self._take(event)
         except MessageError:
@@ -85,7 +104,8 @@ class Assembler(ABC):
         """The turn of what has come: what the parser of the whole message gives.
 
         Call it when the stream ends, however it ends. When the message's own end was not among the events, the calls
-        that may have more to them are ``TRUNCATED_CALL`` and never run. Asked again, it answers the same turn.
+        that may have more to them are ``TRUNCATED_CALL`` and never run. Asked again, it answers the same turn; nothing
+        can be fed any more.
 
         Raises:
             StreamLimitError: The stream had more than the limits allow.
@@ -100,7 +120,8 @@ class Assembler(ABC):
         """The message to keep as history before the reply: as the provider wants it sent back.
 
         Made ids are written in, and arguments that are no JSON object are an empty one, since every provider refuses
-        a history that has them otherwise. In the Responses API it has the items to keep in ``output``.
+        a history that has them otherwise. In the Responses API it has the items to keep in ``output``. It ends the
+        message as `finish` does.
 
         Raises:
             StreamLimitError: The stream had more than the limits allow.
@@ -121,9 +142,13 @@ class Assembler(ABC):
         """The call at *position* as far as it has come.
 
         Raises:
-            IndexError: There is no such call yet.
+            IndexError: There is no such call, or not yet. The words say which there are.
         """
-        return self._calls.slots[position].preview
+        slots = self._calls.slots
+        if type(position) is not int or not 0 <= position < len(slots):
+            there = f"there are 0 to {len(slots) - 1}" if slots else "none has come yet"
+            raise IndexError(f"no call at the position {shown(position)}; {there}")
+        return slots[position].preview
 
     def _end(self) -> None:
         """The message's own end has come; an error that came before it is not forgotten."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, cast
 
-import msgspec
-
 from ..definitions import CallDefect
-from ._arguments import read_arguments
+from ._arguments import read_arguments, write_arguments
 from ._assembly_news import (
     ArgumentsGrew,
     AssemblyLimits,
@@ -241,4 +239,4 @@ def argument_text(slot: Slot) -> str:
     arguments, defect = read_arguments(slot.arguments)
     if defect is not None or not arguments:
         return "{}"
-    return slot.text if slot.value is None else msgspec.json.encode(arguments).decode()
+    return slot.text if slot.value is None else write_arguments(arguments)

@@ -11,6 +11,7 @@ from ._assembly import Assembler
 from ._assembly_calls import Slot, argument_text, size_of
 from ._assembly_match import Fragment, Matcher
 from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
+from ._doors import place, words
 from ._message import MessageError, field, has, is_record, items, record, require_record, word, word_or_none
 from ._openai_chat import CHAT, CHAT_CUTS
 from ._text import shortened
@@ -61,7 +62,7 @@ class ChatAssembler(Assembler):
         limits: AssemblyLimits = DEFAULT_ASSEMBLY_LIMITS,
     ) -> None:
         super().__init__(names=names, manifest=manifest, limits=limits)
-        self._choice = choice
+        self._choice = place("the openai-chat assembler", "choice", choice)
         self._texts: dict[str, list[str]] = {}
         self._entries: list[Slot | _Other] = []
         """Calls, and entries of other types, in order."""
@@ -69,7 +70,8 @@ class ChatAssembler(Assembler):
         self._others: dict[object, _Other] = {}
         self._extras: dict[int, object] = {}
         self._legacy: tuple[list[str], list[str]] | None = None
-        self._matcher = Matcher(self._calls, tools)
+        offered = None if tools is None else words("the openai-chat assembler", "tools", tools, "names")
+        self._matcher = Matcher(self._calls, offered)
 
     def _take(self, event: object) -> None:
         if isinstance(event, str):

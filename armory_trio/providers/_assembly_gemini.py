@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from typing import ClassVar, Final, cast
 
 from ..definitions import CallDefect
+from ..definitions._checks import text
 from ._arguments import read_arguments
 from ._assembly import Assembler
 from ._assembly_calls import Slot, size_of, weight_of
 from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
 from ._assembly_paths import PartialArguments
-from ._message import MessageError, as_json, field, has, items, record, require_record, word, word_or_none
+from ._doors import place
+from ._message import GEMINI_CALL, MessageError, as_json, field, has, items, record, require_record, word, word_or_none
 from ._text import shortened
 from ._turn import Json, Provider, Turn, WayBack
 
-__all__ = ("GeminiStream", "StreamedPart")
+__all__ = ("GeminiStream", "StreamedPart", "require_model")
 
 _EVENTS: Final = "a chunk of a streamed response"
 _CHUNK_MARKS: Final = (
@@ -25,8 +27,13 @@ _CHUNK_MARKS: Final = (
     ("modelVersion", "model_version"),
     ("responseId", "response_id"),
 )
-_CALL: Final = ("functionCall", "function_call")
 _SIGNATURE: Final = ("thoughtSignature", "thought_signature")
+
+
+def require_model(model: object) -> None:
+    """Refuse *model* unless it is None or a name."""
+    if model is not None:
+        text("the gemini parser", "model", model)
 
 
 class StreamedPart:
@@ -71,8 +78,9 @@ class GeminiStream(Assembler):
         limits: AssemblyLimits = DEFAULT_ASSEMBLY_LIMITS,
     ) -> None:
         super().__init__(names=names, manifest=manifest, limits=limits)
+        require_model(model)
         self._model = model
-        self._candidate = candidate
+        self._candidate = place("the gemini assembler", "candidate", candidate)
         self._parts: list[StreamedPart] = []
 
     def _take(self, event: object) -> None:
@@ -102,7 +110,7 @@ class GeminiStream(Assembler):
             self._end()
 
     def _take_part(self, part: object, path: str) -> None:
-        call = record(require_record(part, path, "a part"), path, *_CALL)
+        call = record(require_record(part, path, "a part"), path, *GEMINI_CALL)
         self._dialect().read(part, path, None)  # what is wrong with it is said now, and not at the end
         if call is not None:
             self._take_call(part, call, f"{path}.functionCall")
@@ -180,7 +188,7 @@ class GeminiStream(Assembler):
 
     def _sign(self, slot: Slot, part: object) -> None:
         """Keep what stands beside the call, such as the signature of the thought that led to it."""
-        beside = {name: value for name, value in as_json(part).items() if name not in _CALL and value is not None}
+        beside = {name: value for name, value in as_json(part).items() if name not in GEMINI_CALL and value is not None}
         if beside:
             self._calls.keep(weight_of(beside))
             streamed = next(part for part in self._parts if part.slot is slot)

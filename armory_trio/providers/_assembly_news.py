@@ -7,12 +7,14 @@ from typing import Final
 import msgspec
 
 from ..definitions import CallDefect
+from ..definitions._checks import count
 from ..errors import ArmoryError
 
 __all__ = (
     "DEFAULT_ASSEMBLY_LIMITS",
     "ArgumentsGrew",
     "AssemblyLimits",
+    "AssemblyOver",
     "CallBegan",
     "CallClosed",
     "CallPreview",
@@ -29,11 +31,18 @@ class AssemblyLimits(msgspec.Struct, frozen=True, kw_only=True):
         calls: The most calls of one message. One more raises `StreamLimitError`.
         call_bytes: The most bytes of one call's arguments, in UTF-8. A longer call is refused; the others go on.
         message_bytes: The most bytes that are kept of the whole message. More raises `StreamLimitError`.
+
+    Raises:
+        DefinitionError: One of them is no whole number from 1 on.
     """
 
     calls: int = 128
     call_bytes: int = 1024 * 1024
     message_bytes: int = 32 * 1024 * 1024
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            count("AssemblyLimits", name, getattr(self, name))
 
 
 DEFAULT_ASSEMBLY_LIMITS: Final = AssemblyLimits()
@@ -52,6 +61,13 @@ class StreamLimitError(ArmoryError):
         super().__init__(f"the stream has more than {allowed} {what}; end the request, or raise AssemblyLimits.{limit}")
         self.limit = limit
         self.allowed = allowed
+
+
+class AssemblyOver(ArmoryError):
+    """An assembler was fed after its turn was asked for. Make a new one for each message."""
+
+    def __init__(self) -> None:
+        super().__init__("the turn of this message was asked for already; make a new assembler for each message")
 
 
 class CallBegan(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from ._message import MessageError, field, has, is_list, is_record, word_or_none
+from ._message import GEMINI_CALL, MessageError, field, has, is_list, is_record, word_or_none
 from ._turn import Provider, Turn
 
 __all__ = ("detect_provider", "refuse_foreign")
@@ -57,7 +57,7 @@ _WHOLE: Final[Mapping[Provider, Callable[[object], bool]]] = {
 
 def _of_part(part: object) -> Provider | None:
     """Whose part, block, item or call *part* is, when it is a call or stands only in messages with calls."""
-    if field(part, "functionCall", "function_call") is not None and word_or_none(part, "role") is None:
+    if field(part, *GEMINI_CALL) is not None and word_or_none(part, "role") is None:
         return "gemini"
     kind = word_or_none(part, "type") or ""
     if kind == "function_call" or (kind == "reasoning" and has(part, "summary")):
@@ -111,10 +111,6 @@ def _form_of_call(entry: object) -> Provider | None:
         return "anthropic"
     if kind == "function_call" and has(entry, "arguments"):
         return "openai-responses"
-    if (
-        kind is None
-        and word_or_none(entry, "role") is None
-        and is_record(field(entry, "functionCall", "function_call"))
-    ):
+    if kind is None and word_or_none(entry, "role") is None and is_record(field(entry, *GEMINI_CALL)):
         return "gemini"
     return "openai-chat" if kind in (None, "function") and has(field(entry, "function"), "arguments") else None

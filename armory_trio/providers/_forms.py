@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, Protocol, cast
 
 import msgspec
@@ -19,10 +20,9 @@ from ._dialects import (
     OPENAI_STRICT,
     Rules,
 )
+from ._turn import Json
 
-__all__ = ("FORMS", "Budget", "ProviderForm")
-
-Json = dict[str, object]
+__all__ = ("FORMS", "Budget", "ProviderForm", "sealed")
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -67,12 +67,17 @@ class ProviderForm(msgspec.Struct, frozen=True, eq=False):
         return self.choose(mode, names, parallel=parallel)
 
 
-def _copy(value: object) -> object:
+def sealed(value: object) -> object:
+    """A copy of the JSON *value* that nobody can change. It may be deeper than `freeze_json` goes."""
     if isinstance(value, dict):
-        return {key: _copy(each) for key, each in cast("Json", value).items()}
-    if isinstance(value, list):
-        return [_copy(each) for each in cast("list[object]", value)]
-    return value
+        return MappingProxyType({key: sealed(each) for key, each in cast("Json", value).items()})
+    return tuple(map(sealed, cast("list[object]", value))) if isinstance(value, list) else value
+
+
+def _copy(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _copy(each) for key, each in cast("Mapping[str, object]", value).items()}
+    return [_copy(each) for each in cast("tuple[object, ...]", value)] if isinstance(value, tuple) else value
 
 
 def _function(tool: OfferedTool) -> Json:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final, cast
 
 import msgspec
 
 from ..definitions import ToolResult
-from ..errors import ArmoryError
+from ..definitions._checks import flag
 from ._detect import detect_provider
+from ._history_known import Known, known_of
 from ._history_layouts import LAYOUTS
 from ._history_parts import CallAt, Change, Fault, Layout, Made
 from ._history_plan import Ask, Plan, plan_of
 from ._message import MessageError, field, is_list, is_record, word_or_none
 from ._turn import Json, Provider
 
-__all__ = ("HistoryError", "Repair", "check_history", "repair_history")
+__all__ = ("Repair", "check_history", "repair_history")
 
 _LIST: Final = "a list of messages, or of items"
 
@@ -29,23 +30,6 @@ _MALFORMED: Final = (
     "The tool {name!r} did not run: the arguments were not one JSON object. Nothing was changed. Send the call again "
     "with one complete JSON object as its arguments."
 )
-
-
-class HistoryError(ArmoryError):
-    """A history is not one that its provider takes.
-
-    Args:
-        faults: What is wrong with it.
-    """
-
-    def __init__(self, faults: Sequence[Fault]) -> None:
-        shown = "; ".join(f"{fault.path}: {fault.words}" for fault in faults[:_SHOWN])
-        more = f"; and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
-        super().__init__(f"{shown}{more}; repair it with repair_history(...)")
-        self.faults = tuple(faults)
-
-
-_SHOWN: Final = 5
 
 
 class Repair(msgspec.Struct, frozen=True):
@@ -73,6 +57,7 @@ def check_history(
     Raises:
         MessageError: *messages* is no list of messages of this provider.
     """
+    flag("check_history", "pending", pending)
     layout = _layout_of(messages, provider)
     return () if layout is None else tuple(plan_of(messages, layout, pending=pending).faults)
 
@@ -99,14 +84,16 @@ def repair_history(
 
     Raises:
         MessageError: *messages* is no list of messages of this provider.
+        HistoryError: *results* or *not_run* speaks of a call that is not in *messages*, or says two things of one.
+        DefinitionError: They are no lists, or an entry is no result or no id.
     """
     layout = _layout_of(messages, provider)
-    if layout is None:
+    flag("repair_history", "pending", pending)
+    plan = None if layout is None else plan_of(messages, layout, pending=pending)
+    known = known_of(plan, results, not_run)
+    if plan is None or not plan.faults:
         return Repair(list(messages), ())
-    plan = plan_of(messages, layout, pending=pending)
-    if not plan.faults:
-        return Repair(list(messages), ())
-    return Repair(_Writer(plan, {result.call_id: result for result in results}, not_run).written(), tuple(plan.faults))
+    return Repair(_Writer(plan, known).written(), tuple(plan.faults))
 
 
 def _layout_of(messages: object, provider: Provider | None) -> Layout | None:
@@ -120,7 +107,7 @@ def _layout_of(messages: object, provider: Provider | None) -> Layout | None:
             provider = _owner_of(node)
     if provider is None:
         return None
-    if provider not in LAYOUTS:
+    if not isinstance(cast("object", provider), str) or provider not in LAYOUTS:
         raise MessageError("$", provider, f"one of {', '.join(LAYOUTS)} as the provider")
     return LAYOUTS[provider]
 
@@ -146,11 +133,10 @@ def _owner_of(node: object) -> Provider | None:
 class _Writer:
     """Writes the repaired history of a plan."""
 
-    def __init__(self, plan: Plan, results: Mapping[str, ToolResult[object]], not_run: Collection[str]) -> None:
+    def __init__(self, plan: Plan, known: Known) -> None:
         self._plan = plan
         self._layout = plan.layout
-        self._results = results
-        self._not_run = frozenset(not_run)
+        self._known = known
         self._moved: dict[int, set[int]] = {at: set(entries) for at, entries in plan.dropped.items()}
         self._renamed: dict[int, Change] = {}
         self._changes: dict[int, dict[int, Change]] = {}
@@ -225,11 +211,11 @@ class _Writer:
         """A result for *call*, which has none: what is known of how it ended."""
         call_id = change.call_id or call.wire_id
         told = msgspec.structs.replace(call, name=change.name or call.name)
-        known = self._results.get(call.wire_id or "")
+        known = self._known.result_of(call)
         if known is not None:
             return self._layout.formatted(told, call_id, known)
         words = _UNKNOWN
-        if call.wire_id in self._not_run:
+        if self._known.has_not_run(call):
             words = _NOT_RUN
         elif call.is_broken:
             words = _MALFORMED

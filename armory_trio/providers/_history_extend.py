@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, cast
 
 import trio
 
 from ..definitions import ToolResult
+from ..definitions._checks import shown
 from ..definitions._plurals import counted
 from ..engine import Execution, Stream
-from ._history import HistoryError, repair_history
+from ..errors import DefinitionError
+from ._history import repair_history
+from ._history_known import HistoryError
 from ._history_layouts import LAYOUTS
-from ._history_parts import Change
+from ._history_parts import CallAt, Change
 from ._message import MessageError, as_json, field, has, is_list, items, require_record
-from ._turn import Provider, Turn
+from ._turn import Provider, Turn, WireCall
 
 __all__ = ("collect_results", "extend_history")
+
+_UNHEARD: Final = ("orphan-result", "repeated-result")
+"""Faults of an answer for which it would be left out, so that the model never reads it."""
 
 _SHAPES = "the message of the turn: whole, one choice or candidate of it, or its items"
 
@@ -42,15 +49,23 @@ def extend_history(
 
     Raises:
         ReplyError: A call has no result or several, or a result belongs to no call of this turn.
-        HistoryError: *history* is not legal as it stands; `repair_history` makes it so.
+        HistoryError: *history* is not legal as it stands; `repair_history` makes it so. Or one of *others* answers no
+            call, or one that is answered already.
+        DefinitionError: *turn*, *results* or *others* has the wrong type.
         MessageError: *message* is none of these, or not that of *turn*.
     """
+    if not isinstance(cast("object", turn), Turn):
+        raise DefinitionError("extend_history", "turn", f"must be what a parser answers, not {shown(turn)}")
+    if not is_list(others):
+        raise DefinitionError("extend_history", "others", f"must be a list of messages, not {shown(others)}")
     reply = turn.reply(results)
     said = _with_ids(_entries(message, turn.provider), turn)
     repair = repair_history([*history, *said, *reply, *others], provider=turn.provider)
-    before = [fault for fault in repair.done if fault.position < len(history)]
-    if before:
-        raise HistoryError(before)
+    last = len(history) + len(said) + len(reply)
+    wrong = [fault for fault in repair.done if fault.position < len(history)]
+    wrong += [fault for fault in repair.done if fault.position >= last and fault.kind in _UNHEARD]
+    if wrong:
+        raise HistoryError(wrong)
     return repair.messages
 
 
@@ -126,6 +141,9 @@ def _with_ids(said: Sequence[object], turn: Turn) -> list[object]:
         changes: dict[int, Change] = {}
         for call in layout.calls_of(require_record(node, f"$[{position}]", _SHAPES), position):
             if call.is_function:
+                if count < len(turn.wire) and not _is_same(call, turn.wire[count]):
+                    wanted = f"the call {turn.wire[count].reply_id!r} of {turn.wire[count].name!r}, as in the turn"
+                    raise MessageError(call.path, node, wanted)
                 if count in made:
                     changes[call.entry] = Change(call_id=made[count])
                 count += 1
@@ -133,3 +151,8 @@ def _with_ids(said: Sequence[object], turn: Turn) -> list[object]:
     if count != len(turn.calls):
         raise MessageError("$", said, f"the message of the turn, which has {counted(len(turn.calls), 'call', 'calls')}")
     return written
+
+
+def _is_same(call: CallAt, wire: WireCall) -> bool:
+    """Whether *call* is the one that the turn has in its place: one with another id would be answered by nobody."""
+    return call.wire_id == wire.wire_id or (wire.wire_id is None and call.wire_id == wire.call_id)

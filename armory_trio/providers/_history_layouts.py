@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, cast
 
-import msgspec
 from typing_extensions import override
 
 from ..definitions import ToolResult
-from ._arguments import read_arguments
+from ._arguments import read_arguments, write_arguments
 from ._history_parts import CallAt, Change, Layout, Made, Place, ResultAt
-from ._message import as_json, field, has, is_list, is_record, items, record, word, word_or_none
+from ._message import (
+    GEMINI_ANSWER,
+    GEMINI_CALL,
+    as_json,
+    field,
+    has,
+    is_list,
+    is_record,
+    items,
+    record,
+    word,
+    word_or_none,
+)
+from ._names import Alphabet
 from ._openai_chat import CHAT
 from ._openai_responses import RESPONSES
 from ._turn import Answer, Json, Provider, WireCall
@@ -26,11 +37,9 @@ _RESULT: Final = -1
 """The entry of a result that is a whole message."""
 
 _NO_ARGUMENTS: Final[Json] = {}
-_CALL: Final = ("functionCall", "function_call")
-_ANSWER: Final = ("functionResponse", "function_response")
-_OPENAI_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_ANTHROPIC_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
-_GEMINI_NAME: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+_OPENAI_NAME: Final = Alphabet("A-Za-z0-9_-", "A-Za-z0-9_-", 64)
+_ANTHROPIC_NAME: Final = Alphabet("A-Za-z0-9_-", "A-Za-z0-9_-", 128)
+_GEMINI_NAME: Final = Alphabet("A-Za-z0-9_.:-", "A-Za-z0-9_.:-", 128)
 
 
 def _given(**fields: object) -> Json:
@@ -50,7 +59,7 @@ def _text_or(value: object) -> tuple[object, bool, bool]:
     arguments, defect = read_arguments(value)
     if isinstance(value, str) and defect is None:
         return value, False, False
-    return msgspec.json.encode(arguments).decode(), True, defect is not None
+    return write_arguments(arguments), True, defect is not None
 
 
 def _answer(call: CallAt, call_id: str | None, result: ToolResult[object]) -> list[Answer]:
@@ -70,7 +79,7 @@ def _as_list(node: Json, name: str) -> list[Json]:
 
 class _Chat(Layout):
     provider: ClassVar[Provider] = "openai-chat"
-    name_rule: ClassVar[re.Pattern[str]] = _OPENAI_NAME
+    name_rule: ClassVar[Alphabet] = _OPENAI_NAME
     id_limit: ClassVar[int | None] = 40
     id_everywhere: ClassVar[bool] = False
 
@@ -145,7 +154,7 @@ class _Chat(Layout):
 
 class _Responses(Layout):
     provider: ClassVar[Provider] = "openai-responses"
-    name_rule: ClassVar[re.Pattern[str]] = _OPENAI_NAME
+    name_rule: ClassVar[Alphabet] = _OPENAI_NAME
     id_limit: ClassVar[int | None] = 64
     id_everywhere: ClassVar[bool] = True
     is_flat: ClassVar[bool] = True
@@ -198,7 +207,7 @@ class _Responses(Layout):
 
 class _Anthropic(Layout):
     provider: ClassVar[Provider] = "anthropic"
-    name_rule: ClassVar[re.Pattern[str]] = _ANTHROPIC_NAME
+    name_rule: ClassVar[Alphabet] = _ANTHROPIC_NAME
     id_limit: ClassVar[int | None] = 64
     id_everywhere: ClassVar[bool] = True
 
@@ -269,7 +278,7 @@ class _Anthropic(Layout):
 
 class _Gemini(Layout):
     provider: ClassVar[Provider] = "gemini"
-    name_rule: ClassVar[re.Pattern[str]] = _GEMINI_NAME
+    name_rule: ClassVar[Alphabet] = _GEMINI_NAME
     id_limit: ClassVar[int | None] = None
     id_everywhere: ClassVar[bool] = False
     needs_ids: ClassVar[bool] = False
@@ -280,7 +289,7 @@ class _Gemini(Layout):
         found: list[CallAt] = []
         for at, part in enumerate(_entries(node, "parts", path)):
             place = f"{path}.parts[{at}]"
-            call = record(part, place, *_CALL) if is_record(part) else None
+            call = record(part, place, *GEMINI_CALL) if is_record(part) else None
             if call is not None:
                 given = field(call, "args")
                 arguments, is_illegal, is_broken = _object_or(_NO_ARGUMENTS if given is None else given)
@@ -294,8 +303,8 @@ class _Gemini(Layout):
         found: list[ResultAt] = []
         for at, part in enumerate(_entries(node, "parts", path)):
             place = f"{path}.parts[{at}]"
-            result = record(part, place, *_ANSWER) if is_record(part) else None
-            if result is not None and field(part, *_CALL) is None:
+            result = record(part, place, *GEMINI_ANSWER) if is_record(part) else None
+            if result is not None and field(part, *GEMINI_CALL) is None:
                 wire_id = word(result, place, "id") or None
                 found.append(ResultAt(position, at, place, wire_id, word_or_none(result, "name"), part, by_user))
         return found
@@ -304,14 +313,14 @@ class _Gemini(Layout):
         message = as_json(node)
         parts = _as_list(message, "parts")
         for at, change in changes.items():
-            name = next(name for name in _CALL if parts[at].get(name) is not None)
+            name = next(name for name in GEMINI_CALL if parts[at].get(name) is not None)
             call = as_json(parts[at][name])
             parts[at][name] = {**call, **_given(id=change.call_id, name=change.name, args=change.arguments)}
         return {**message, "parts": parts}
 
     def with_answer(self, result: object, change: Change) -> Json:
         part = as_json(result)
-        name = next(name for name in _ANSWER if part.get(name) is not None)
+        name = next(name for name in GEMINI_ANSWER if part.get(name) is not None)
         return {**part, name: {**as_json(part[name]), **_given(id=change.call_id, name=change.name)}}
 
     @override

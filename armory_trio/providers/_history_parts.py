@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -10,7 +9,10 @@ from typing import ClassVar, Final, Literal
 
 import msgspec
 
-from ..definitions import ToolResult
+from ..definitions import ToolResult, sha256_hex
+from ._dialects import TOOL_NAMES
+from ._names import Alphabet
+from ._names import legal_name as name_within
 from ._turn import Json, Provider
 
 __all__ = ("CallAt", "Change", "Fault", "FaultKind", "Layout", "Made", "Place", "ResultAt", "legal_id", "legal_name")
@@ -143,7 +145,7 @@ class Layout(ABC):
     id_everywhere: ClassVar[bool]
     """Whether an id is that of one call in the whole history, and not only in its message."""
 
-    name_rule: ClassVar[re.Pattern[str]]
+    name_rule: ClassVar[Alphabet]
     """What a name has to be."""
 
     needs_ids: ClassVar[bool] = True
@@ -190,7 +192,6 @@ class Layout(ABC):
 
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_-]")
-_NAME_LIMIT: Final = 64
 NAMELESS: Final = "unknown"
 """How a call that names no tool is called in a history."""
 
@@ -202,12 +203,12 @@ def legal_id(wire_id: str, limit: int | None) -> str:
     """*wire_id*, or its short form: the same in every process, and another one for every other id."""
     if limit is None or (len(wire_id) <= limit and _UNFIT.search(wire_id) is None):
         return wire_id
-    digest = hashlib.sha256(wire_id.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    digest = sha256_hex(wire_id)[:_DIGITS]
     return f"{_UNFIT.sub('_', wire_id)[: limit - _DIGITS - 1]}_{digest}"
 
 
-def legal_name(name: str, rule: re.Pattern[str]) -> str:
-    """*name*, or what it is called in a history that does not take it."""
-    if rule.fullmatch(name):
+def legal_name(name: str, rule: Alphabet) -> str:
+    """*name*, or what it is called where a history does not take it: the name under which such a tool is offered."""
+    if rule.allows(name):
         return name
-    return legal_id(name, _NAME_LIMIT) if name else NAMELESS
+    return name_within(name, TOOL_NAMES) if name else NAMELESS

@@ -19,6 +19,7 @@ from ..definitions import (
 from ..definitions._checks import named, shown
 from ..errors import DefinitionError
 from ..toolbox import Toolbox
+from ._doors import require_names
 from ._message import as_json, field, has, is_list, is_record, word_or_none
 
 __all__ = ("ToolForm", "toolbox_from")
@@ -45,6 +46,7 @@ def toolbox_from(
     subject = f"Toolbox.from_{form}"
     if get_tool is not None and not callable(cast("object", get_tool)):
         raise DefinitionError(subject, "get_tool", f"must be a function of a definition, not {shown(get_tool)}")
+    require_names(subject, names)
     found: list[object] = []
     for path, entry in _entries(form, tools):
         with named(f"{subject}: {path}"):

@@ -10,14 +10,14 @@ import msgspec
 
 from ..authority.policy import Allow
 from ..definitions import ToolDefinition, is_tool, near, thaw_json
-from ..definitions._checks import one_of, shown
+from ..definitions._checks import members, one_of, shown
 from ..errors import DefinitionError
 from ..toolbox import Toolbox
 from ..toolbox._offering import Loss, Manifest, Naming, OfferedTool, ProviderName, SetAside, Strictness
 from ..toolbox._resolution import AnyTool
 from ._codings import Coding
 from ._dialects import TOOL_NAMES, Rules
-from ._forms import FORMS, Budget
+from ._forms import FORMS, Budget, sealed
 from ._loss import NotSayable
 from ._names import legal_names
 from ._roots import written
@@ -114,12 +114,13 @@ def _compiled(definition: ToolDefinition, rules: Rules) -> Compiled | NotSayable
 def _fresh(root: Mapping[str, object], rules: Rules) -> Compiled:
     plain = cast("dict[str, object]", thaw_json(root))  # never the contract's own: the values in it are handed out
     schema, coding, losses = (copied if rules.whole else written)(plain, rules)
+    kept = cast("Mapping[str, object]", sealed(schema))  # every manifest of this process has it
     if not rules.strict:
-        return Compiled(schema, coding, tuple(losses))
+        return Compiled(kept, coding, tuple(losses))
     if rules.ceiling is not None:
         require_within(schema, rules.ceiling)
     cost = cost_of(schema)
-    return Compiled(schema, coding, tuple(losses), strict=True, optional=cost.optional, unions=cost.unions)
+    return Compiled(kept, coding, tuple(losses), strict=True, optional=cost.optional, unions=cost.unions)
 
 
 # ── many tools ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -149,6 +150,8 @@ def compile_toolbox(
         DefinitionError: A name means no tool, an option has no such value, or *tools* is not given and only an
             availability hook could say whether a tool is available.
     """
+    if not isinstance(cast("object", toolbox), Toolbox):
+        raise DefinitionError("manifest", "toolbox", f"must be a Toolbox, not {shown(toolbox)}; see compile_tools")
     if tools is None:
         asking = next((tool for tool in toolbox if tool.options.availability is not None), None)
         if asking is not None:
@@ -156,7 +159,8 @@ def compile_toolbox(
             raise DefinitionError("toolbox", "tools", reason)
         chosen: list[AnyTool] = [tool for tool in toolbox if naming == "id" or toolbox.get(tool.name) is tool]
     else:
-        chosen = [_meant(toolbox, each) for each in tools]
+        listed = members("toolbox", "tools", tools, "tools, or of their names or ids")
+        chosen = [_meant(toolbox, cast("AnyTool | str", each)) for each in listed]
     gates = toolbox.gates
     if gates is not None:
         chosen = [tool for tool in chosen if isinstance(gates.judge(tool.definition), Allow)]
@@ -190,14 +194,18 @@ def compile_tools(
         naming: What a model calls them.
 
     Raises:
-        DefinitionError: Two tools have one name, or an option has no such value.
+        DefinitionError: Two tools have one name, an entry is no tool, or an option has no such value.
     """
     one_of("manifest", "provider", provider, FORMS)
     one_of("manifest", "naming", naming, ("name", "id"))
-    if strict not in (True, False, "auto"):
+    if not isinstance(cast("object", strict), bool) and strict != "auto":
         raise DefinitionError("manifest", "strict", f"must be True, False or 'auto', not {shown(strict)}")
     form = FORMS[provider]
-    wires = _named(list(tools), naming)
+    listed = members("manifest", "tools", tools, "tools")
+    for at, each in enumerate(listed):
+        if not is_tool(each):
+            raise DefinitionError("manifest", f"tools[{at}]", f"must be a tool, not {shown(each)}")
+    wires = _named(cast("list[AnyTool]", listed), naming)
     offered: list[OfferedTool] = []
     aside: list[SetAside] = []
     spending = _Spending(form.budget)

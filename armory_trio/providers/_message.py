@@ -10,6 +10,8 @@ from ..errors import ArmoryError
 from ._text import is_encodable
 
 __all__ = (
+    "GEMINI_ANSWER",
+    "GEMINI_CALL",
     "MessageError",
     "as_json",
     "field",
@@ -22,6 +24,12 @@ __all__ = (
     "word",
     "word_or_none",
 )
+
+GEMINI_CALL: Final = ("functionCall", "function_call")
+"""The field of a part that is a call: on the wire, and in the SDK."""
+
+GEMINI_ANSWER: Final = ("functionResponse", "function_response")
+"""The field of a part that is a result."""
 
 _SHOWN: Final = 60
 _NOT_RECORDS: Final = (str, bytes, bytearray, int, float, complex, list, tuple, set, frozenset, type, type(None))

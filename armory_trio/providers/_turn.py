@@ -10,6 +10,7 @@ import msgspec
 from ..definitions import CallDefect, ToolCall, ToolResult
 from ..errors import ArmoryError
 from ._arguments import read_arguments
+from ._doors import require_results, require_way_back
 from ._text import encodable, shortened
 
 __all__ = (
@@ -157,8 +158,9 @@ class Turn(msgspec.Struct, frozen=True):
 
         Raises:
             ReplyError: A call has no result or several, or a result belongs to no call of this turn.
+            DefinitionError: *results* is no list of results.
         """
-        answers = _matched(self.wire, tuple(results))
+        answers = _matched(self.wire, require_results("turn.reply", results))
         return self.render(answers) if answers else []
 
 
@@ -220,7 +222,9 @@ def build_turn(
 
     Raises:
         MessageError: An entry is not of the right shape.
+        DefinitionError: *names* or *manifest* is not the way back from this provider.
     """
+    require_way_back(dialect.provider, names, manifest)
     last = len(found.entries) - 1
     while dialect.is_filler is not None and last >= 0 and dialect.is_filler(found.entries[last]):
         last -= 1

@@ -36,6 +36,7 @@ def parse_tool_calls(
 
     Raises:
         MessageError: *message* is none of these, or its calls have the form of another provider.
+        DefinitionError: *names* is no mapping, or *manifest* was made for another provider.
     """
     return refuse_foreign(message, build_turn(_found(message), ANTHROPIC, names, manifest))
 

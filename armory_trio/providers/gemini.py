@@ -13,7 +13,7 @@ import msgspec
 
 from ..definitions import CallDefect, ImageContent, JsonContent, ToolResult, parse_json
 from ..errors import JsonError
-from ._assembly_gemini import GeminiStream
+from ._assembly_gemini import GeminiStream, require_model
 from ._blocks import (
     Media,
     MediaRules,
@@ -27,7 +27,7 @@ from ._blocks import (
     pieces_of,
 )
 from ._detect import refuse_foreign
-from ._message import MessageError, field, has, is_list, items, record, require_record, word, word_or_none
+from ._message import GEMINI_CALL, MessageError, field, has, is_list, items, record, require_record, word, word_or_none
 from ._text import is_encodable
 from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, WayBack, WireCall, build_turn, cut_off
 
@@ -39,7 +39,7 @@ _MEDIA: Final = MediaRules(_IMAGES | _AUDIO, 15 * 1024 * 1024)
 """A whole request with inline data may have 20 MB, so one picture cannot have all of it."""
 
 _SHAPES: Final = "a response, one of its candidates, a content, a list of parts or one part"
-_PART_MARKS: Final = ("functionCall", "function_call", "text", "toolCall", "tool_call", "executableCode")
+_PART_MARKS: Final = (*GEMINI_CALL, "text", "toolCall", "tool_call", "executableCode")
 
 _CUTS: Final = frozenset(
     {
@@ -86,7 +86,9 @@ def parse_tool_calls(
 
     Raises:
         MessageError: *message* is none of these, or its calls have the form of another provider.
+        DefinitionError: *names* is no mapping, or *manifest* was made for another provider, or *model* no text.
     """
+    require_model(model)
     found = _found(message)
     version = model if model is not None else word_or_none(message, "modelVersion", "model_version")
     return refuse_foreign(message, build_turn(found, GEMINI_3 if _takes_media(version) else GEMINI, names, manifest))
@@ -134,7 +136,7 @@ def _in_content(content: object, path: str, reason: str | None) -> Found:
 
 
 def _read(part: object, path: str, cut: str | None) -> RawCall | OtherCall | None:
-    call = record(require_record(part, path, "a part"), path, "functionCall", "function_call")
+    call = record(require_record(part, path, "a part"), path, *GEMINI_CALL)
     if call is not None:
         return _function_call(call, f"{path}.functionCall", cut)
     served = record(part, path, "toolCall", "tool_call")
@@ -157,7 +159,7 @@ def _function_call(call: object, path: str, cut: str | None) -> RawCall:
 def _is_filler(part: object) -> bool:
     """Whether *part* holds nothing but blank text: a signature may come in a part of its own, after a call."""
     text = field(part, "text")
-    return isinstance(text, str) and not text.strip() and field(part, "functionCall", "function_call") is None
+    return isinstance(text, str) and not text.strip() and field(part, *GEMINI_CALL) is None
 
 
 def _render_inside(answers: Sequence[Answer]) -> list[Json]:

@@ -9,6 +9,7 @@ import attrs
 import msgspec
 
 from ..definitions import near
+from ..definitions._checks import flag, one_of, text
 from ..errors import DefinitionError
 from ._resolution import AnyTool
 
@@ -242,10 +243,12 @@ class Manifest:
         Raises:
             DefinitionError: A tool is not offered, there is no such mode, or the provider can't be told.
         """
-        chosen = mode or ("required" if names else "auto")
-        if chosen not in _MODES:
-            raise DefinitionError("manifest", "mode", f"{chosen!r} is not one of {', '.join(_MODES)}")
+        chosen = ("required" if names else "auto") if mode is None else mode
+        one_of("manifest", "mode", chosen, _MODES)
+        if parallel is not None:
+            flag("manifest", "parallel", parallel)
         for name in names:
+            text("manifest", "names", name)
             if name not in self._by_name:
                 hint = near(name, self._by_name, 1)
                 meant = f"; did you mean {hint[0]!r}?" if hint else ""

@@ -69,6 +69,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "assembly.foreign-events": Requirement(
         "design section 13", "Events of another provider, and shapes that are none, are a MessageError with the place."
     ),
+    "assembly.one-message": Requirement(
+        "design section 13",
+        "An assembler puts one message together: after its turn was asked for, feeding it is an error that says to make "
+        "a new one.",
+    ),
     "assembly.sdk-streams": Requirement(
         "design section 15",
         "The official SDKs' own streaming clients, fed by a server that speaks the wire format, give events that assemble "

@@ -66,7 +66,8 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design section 13", "No request asks for more strict tools than the provider enforces at once."
     ),
     "compiling.kept": Requirement(
-        "design section 14", "A definition is compiled once for each dialect; what is kept is bounded."
+        "design section 14",
+        "A definition is compiled once for each dialect; what is kept is bounded, and nobody can change it.",
     ),
     "compiling.bfcl": Requirement(
         "design section 15",

@@ -27,6 +27,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "else that nobody knows whether it ran.",
         divergence="Others write that the call was cancelled, or drop the call, whatever happened.",
     ),
+    "history.known": Requirement(
+        "design section 13",
+        "What the host knows of a call is either told to the model or refused: an id that no call has, or several, is an "
+        "error that names the ids that there are.",
+    ),
     "history.arguments": Requirement(
         "field case 55", "A call whose arguments are no JSON object is legal after repair, for every provider."
     ),

@@ -50,6 +50,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "A reply answers each call exactly once: a missing, repeated or foreign result is an error that names it, and "
         "nothing is formatted.",
     ),
+    "providers.doors": Requirement(
+        "design section 4",
+        "What a host passes by mistake (another provider's manifest, a text for a list, a wrong type) is an error that "
+        "names the option and what would be right, never taken in silence.",
+    ),
     "providers.call-order": Requirement(
         "field case 63", "Answers stand in the order of the calls, whatever the order of the results."
     ),

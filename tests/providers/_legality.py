@@ -10,11 +10,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, cast
 
+from armory_trio.definitions import thaw_json
+
 Json = dict[str, object]
 
 NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 GEMINI_NAME: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
 _TYPES: Final = {"object", "array", "string", "integer", "number", "boolean", "null"}
+
+
+def plain(schema: Mapping[str, object]) -> Json:
+    """*schema*, which nobody can change, as JSON has it."""
+    return cast("Json", thaw_json(schema))
 
 
 def schemas_in(schema: object, path: str = "#") -> Iterator[tuple[str, Json]]:

@@ -263,10 +263,13 @@ def test_a_second_message_in_one_assembler_is_an_error_and_the_same_start_twice_
     start, *rest = anthropic_events(CALLS)
     other = json.loads(json.dumps(start).replace('"id": "m"', '"id": "n"'))
     assembler = MessageAssembler()
+    for event in (start, start, *rest):
+        assembler.feed(event)
 
-    assert runnable(assembled(assembler, [start, start, *rest])) == [("read", A), ("write", B)]
     with pytest.raises(MessageError, match="one message"):
         assembler.feed(other)
+
+    assert runnable(assembler.finish()) == [("read", A), ("write", B)]
 
 
 @requirement("assembly.foreign-events")

@@ -17,7 +17,7 @@ from armory_trio.toolbox import ProviderName, Strictness
 from tests.requirements import requirement
 
 from ._bfcl import Json, argument_sets, definitions
-from ._legality import CHECKS, as_json_schema
+from ._legality import CHECKS, as_json_schema, plain
 
 CASES: Final[tuple[tuple[ProviderName, Strictness], ...]] = (
     *(("openai-chat", strict) for strict in (True, False, "auto")),
@@ -60,7 +60,7 @@ def test_every_definition_is_legal_in_the_dialect(provider: ProviderName, strict
         found = compile_definition(definition, provider, strict=strict)
         assert isinstance(found, Compiled)
         rules = form.strict if found.strict and form.strict is not None else form.plain
-        CHECKS[rules.name](cast("Json", found.schema))
+        CHECKS[rules.name](plain(found.schema))
 
 
 @requirement("compiling.bfcl", "compiling.way-back")
@@ -73,7 +73,7 @@ def test_every_argument_set_makes_the_round_trip_unchanged(provider: ProviderNam
         legal = fitting()[definition.id.text]
         # Some answers have members that their definition does not name, in objects that say nothing about others.
         closes = any(loss.action == "narrowed" and loss.keyword == "additionalProperties" for loss in found.losses)
-        shape = as_json_schema(found.schema) if provider == "gemini-openapi" else found.schema
+        shape = as_json_schema(plain(found.schema)) if provider == "gemini-openapi" else plain(found.schema)
         wire = jsonschema_rs.validator_for(cast("Json", shape))
         for arguments in legal:
             sent = found.coding.encode(arguments) if found.coding else arguments

@@ -14,7 +14,7 @@ from armory_trio.providers import compile_tools
 from armory_trio.toolbox import Manifest, ProviderName, SetAside, Strictness
 from tests.requirements import requirement
 
-from ._legality import schemas_in
+from ._legality import plain, schemas_in
 
 Json = dict[str, object]
 Offers = tuple[ProviderName, Strictness]
@@ -58,7 +58,7 @@ def offered(schema: Json, offers: Offers) -> Manifest:
 
 def written(schema: Json, offers: Offers) -> Json:
     (made,) = offered(schema, offers).offered
-    return cast("Json", made.schema)
+    return plain(made.schema)
 
 
 def round_trip(schema: Json, offers: Offers, arguments: Json) -> Json:
@@ -97,7 +97,7 @@ def test_members_of_any_name_make_a_tool_not_strict_and_it_says_why(provider: Pr
 
     assert not made.strict
     assert made.why_not == "#/properties/a: an object with members of any name"
-    assert cast("dict[str, Json]", made.schema["properties"])["a"]["additionalProperties"] == {"type": "integer"}
+    assert cast("dict[str, Json]", plain(made.schema)["properties"])["a"]["additionalProperties"] == {"type": "integer"}
 
 
 @requirement("compiling.strict")
@@ -204,7 +204,7 @@ def test_a_definition_that_never_ends_is_told_to_a_depth(offers: Offers) -> None
     (made,) = manifest.offered
     deep: Json = {"root": {"value": "1", "kids": [{"value": "2", "kids": [{"value": "3", "kids": [{"value": "4"}]}]}]}}
 
-    assert "$ref" not in json.dumps(made.schema)
+    assert "$ref" not in json.dumps(plain(made.schema))
     assert any(loss.keyword == "$ref" and loss.pointer == "#/$defs/Node/properties/kids/items" for loss in made.losses)
     assert round_trip(TREE, offers, deep) == deep
 
@@ -215,7 +215,7 @@ def test_a_definition_that_never_ends_stays_one_where_that_is_possible(strict: S
     (made,) = offered(TREE, ("openai-chat", strict)).offered
 
     assert made.strict is (strict is not False)
-    assert list(cast("Json", made.schema["$defs"])) == ["Node"]
+    assert list(cast("Json", plain(made.schema)["$defs"])) == ["Node"]
     deep: Json = {"root": {"value": "1", "kids": [{"value": "2", "kids": [{"value": "3"}]}]}}
     assert round_trip(TREE, ("openai-chat", strict), deep) == deep
 
@@ -325,7 +325,7 @@ def test_whole_numbers_to_choose_from_are_written_as_text_for_gemini() -> None:
         of("room", {"type": "integer", "enum": [101, 201]}, required=["room"]), ("gemini-openapi", False)
     )
 
-    assert cast("dict[str, Json]", manifest.offered[0].schema["properties"])["room"] == {
+    assert cast("dict[str, Json]", plain(manifest.offered[0].schema)["properties"])["room"] == {
         "type": "STRING",
         "enum": ["101", "201"],
     }
@@ -352,7 +352,7 @@ def test_a_union_at_the_root_is_offered_and_enforced(offers: Offers) -> None:
     made = define_tool(execute=execute, name="t", description="d", input=ROOT_UNION)
     manifest = compile_tools([made], offers[0], strict=offers[1])
 
-    schema = manifest.offered[0].schema
+    schema = plain(manifest.offered[0].schema)
     assert not schema.keys() & {"anyOf", "oneOf", "allOf"}
     assert round_trip(ROOT_UNION, offers, {"kind": "b", "y": 1}) == {"kind": "b", "y": 1}
     for wrong in ({"kind": "a", "y": 1}, {"kind": "b"}):
@@ -430,7 +430,9 @@ def test_no_one_of_is_left_deep_inside_where_a_provider_refuses_it(offers: Offer
 
     whole = offers[1] is False and offers[0] in ("openai-chat", "anthropic")
     made = offered(schema, offers).offered[0]
-    assert ("oneOf" in json.dumps(made.schema)) is (whole or (offers == ("openai-chat", "auto") and not made.strict))
+    assert ("oneOf" in json.dumps(plain(made.schema))) is (
+        whole or (offers == ("openai-chat", "auto") and not made.strict)
+    )
     arguments: Json = {"a": [{"kind": "a", "x": 1}, {"kind": "b", "y": {"k": 2}}]}
     assert round_trip(schema, offers, arguments) == arguments
 
@@ -461,7 +463,7 @@ def test_an_array_without_items_gets_some_with_a_note(offers: Offers) -> None:
     manifest = offered(of("a", {"type": "array"}, required=["a"]), offers)
     (made,) = manifest.offered
 
-    assert "items" in cast("dict[str, Json]", made.schema["properties"])["a"]
+    assert "items" in cast("dict[str, Json]", plain(made.schema)["properties"])["a"]
     assert ("#/properties/a", "items", "added") in [(loss.pointer, loss.keyword, loss.action) for loss in made.losses]
 
 
@@ -470,9 +472,9 @@ def test_an_array_without_items_gets_some_with_a_note(offers: Offers) -> None:
 def test_an_empty_schema_means_no_arguments(offers: Offers) -> None:
     (tool_,) = offered({}, offers).offered
 
-    assert tool_.schema["properties"] == {}
-    assert str(tool_.schema["type"]).lower() == "object"
-    assert offers[0] == "gemini-openapi" or tool_.schema["additionalProperties"] is False
+    assert plain(tool_.schema)["properties"] == {}
+    assert str(plain(tool_.schema)["type"]).lower() == "object"
+    assert offers[0] == "gemini-openapi" or plain(tool_.schema)["additionalProperties"] is False
 
 
 # ── the other forms ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -615,7 +617,7 @@ def test_what_takes_json_schema_gets_it_as_it_is(offers: Offers) -> None:
     }
     manifest = offered(schema, offers)
 
-    assert manifest.offered[0].schema == schema
+    assert plain(manifest.offered[0].schema) == schema
     assert manifest.losses == {}
 
 
@@ -640,5 +642,5 @@ def test_a_signature_is_strict_without_losses() -> None:
     (made,) = manifest.offered
 
     assert made.strict
-    assert next(each for _, each in schemas_in(made.schema))["required"] == ["query", "kind", "limit"]
+    assert next(each for _, each in schemas_in(plain(made.schema)))["required"] == ["query", "kind", "limit"]
     assert manifest.read("find", {"query": "q", "kind": None, "limit": None}) == {"query": "q", "limit": None}
