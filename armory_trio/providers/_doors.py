@@ -14,6 +14,9 @@ __all__ = ("place", "require_names", "require_results", "require_way_back", "wor
 _READS: Final[Mapping[str, str]] = {"common": "openai-chat", "gemini-openapi": "gemini"}
 """Who speaks in the forms that are not called like their provider."""
 
+_NO_LISTS: Final[tuple[type, ...]] = (str, bytes, Mapping)
+"""What can be iterated all the same."""
+
 
 def require_way_back(provider: str, names: object, manifest: object) -> None:
     """Refuse what does not lead from *provider*'s names to ours.
@@ -56,8 +59,8 @@ def require_results(subject: str, results: object) -> tuple[ToolResult[object], 
     Raises:
         DefinitionError: It is no list, or an entry is no result.
     """
-    if isinstance(results, str | bytes | Mapping) or not isinstance(results, Iterable):
-        raise DefinitionError(subject, "results", f"must be a list of ToolResult, not {shown(results)}")
+    if isinstance(results, _NO_LISTS) or not isinstance(results, Iterable):
+        raise DefinitionError(subject, "results", f"must be a list of ToolResult, not {shown(cast('object', results))}")
     found = tuple(cast("Iterable[object]", results))
     for at, result in enumerate(found):
         if not isinstance(result, ToolResult):

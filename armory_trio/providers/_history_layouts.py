@@ -20,6 +20,7 @@ from ._message import (
     is_record,
     items,
     record,
+    require_record,
     word,
     word_or_none,
 )
@@ -74,7 +75,9 @@ def _entries(node: object, name: str, path: str) -> Sequence[object]:
 
 def _as_list(node: Json, name: str) -> list[Json]:
     inner = node.get(name)
-    return [as_json(entry) for entry in inner] if is_list(inner) else []
+    if not is_list(inner):
+        return []
+    return [as_json(entry) if is_record(entry) else cast("Json", entry) for entry in inner]
 
 
 class _Chat(Layout):
@@ -89,6 +92,7 @@ class _Chat(Layout):
         found: list[CallAt] = []
         for at, entry in enumerate(_entries(node, "tool_calls", path)):
             place = f"{path}.tool_calls[{at}]"
+            require_record(entry, place, "a tool call")
             kind, function = word(entry, place, "type") or "function", record(entry, place, "function")
             wire_id = word(entry, place, "id") or None
             if function is None and kind != "function":

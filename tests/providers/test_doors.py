@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from typing import Final, cast
 
 import pytest
@@ -45,6 +46,10 @@ async def look_up(query: str) -> str:
     return query
 
 
+def execute(arguments: dict[str, object]) -> object:
+    return arguments
+
+
 TOOLBOX: Final = Toolbox([look_up])
 READERS: Final[dict[str, tuple[Callable[..., object], Callable[..., object]]]] = {
     "openai-chat": (openai.parse_chat_tool_calls, openai.ChatAssembler),
@@ -52,7 +57,7 @@ READERS: Final[dict[str, tuple[Callable[..., object], Callable[..., object]]]] =
     "anthropic": (anthropic.parse_tool_calls, anthropic.MessageAssembler),
     "gemini": (gemini.parse_tool_calls, gemini.ContentAssembler),
 }
-OWNERS: Final[Mapping[ProviderName, str]] = {
+OWNERS: Final[dict[ProviderName, str]] = {
     "openai-chat": "openai-chat",
     "openai-responses": "openai-responses",
     "anthropic": "anthropic",
@@ -64,7 +69,7 @@ OWNERS: Final[Mapping[ProviderName, str]] = {
 
 def both(provider: str, **options: object) -> list[Callable[[], object]]:
     parse, make = READERS[provider]
-    return [lambda: parse([], **options), lambda: make(**options)]
+    return [partial(parse, [], **options), partial(make, **options)]
 
 
 @requirement("providers.doors")
@@ -164,13 +169,12 @@ def test_nothing_that_is_done_to_what_was_offered_reaches_the_next_manifest(owne
     for entry in manifest.tools:
         entry.clear()
     schema = cast("Json", manifest.offered[0].schema)
-    for spoil in (
-        lambda: schema.update(type="string"),
-        lambda: cast("Json", schema["properties"]).clear(),
-        lambda: cast("list[object]", schema["required"]).append("x"),
-    ):
-        with pytest.raises((AttributeError, TypeError)):
-            spoil()
+    with pytest.raises(TypeError):
+        schema["type"] = "string"
+    with pytest.raises(TypeError):
+        cast("Json", schema["properties"])["query"] = {}
+    with pytest.raises(AttributeError):
+        cast("list[object]", schema["required"]).append("x")
 
     assert manifest.tools == TOOLBOX.to_provider(owner).tools == before
 
@@ -335,13 +339,13 @@ def test_an_answer_among_the_others_that_answers_nothing_is_refused() -> None:
     "results", [DONE, "t1", {"t1": DONE}, [None], ["paid"]], ids=["result", "id", "mapping", "None", "text"]
 )
 def test_what_is_no_list_of_results_is_no_reply(results: object) -> None:
-    with pytest.raises(DefinitionError, match="turn.reply: results"):
+    with pytest.raises(DefinitionError, match=r"turn\.reply: results"):
         openai.parse_chat_tool_calls(MESSAGE).reply(results)  # type: ignore[arg-type]  # mistakes
 
 
 @requirement("history.faults", "offering.names")
 def test_a_name_is_repaired_to_the_one_under_which_the_tool_is_offered() -> None:
-    write = define_tool(name="fs.write", description="Write.", input={}, execute=lambda arguments: arguments)
+    write = define_tool(name="fs.write", description="Write.", input={}, execute=execute)
     [offered] = compile_tools([write], "openai-chat").offered
 
     repair = repair_history(chat([Round("hi", "ok", [("t1", "fs.write", {})])]))

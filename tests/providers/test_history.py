@@ -434,6 +434,7 @@ WRONG: list[tuple[object, str]] = [
     ({}, "$"),
     (["x"], "$[0]"),
     ([{"role": "assistant", "tool_calls": 5}], "$[0].tool_calls"),
+    ([{"role": "assistant", "tool_calls": [None]}], "$[0].tool_calls[0]"),
     ([{"role": "tool", "tool_call_id": 5}], "$[0].tool_call_id"),
     ([{"role": "assistant", "content": [{"type": "tool_use", "id": 5}]}], "$[0].content[0].id"),
     ([{"role": "model", "parts": 5}, {"parts": []}], "$[0].parts"),
