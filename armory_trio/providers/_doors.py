@@ -59,9 +59,9 @@ def require_results(subject: str, results: object) -> tuple[ToolResult[object], 
     Raises:
         DefinitionError: It is no list, or an entry is no result.
     """
-    if isinstance(results, _NO_LISTS) or not isinstance(results, Iterable):
-        raise DefinitionError(subject, "results", f"must be a list of ToolResult, not {shown(cast('object', results))}")
-    found = tuple(cast("Iterable[object]", results))
+    found = _listed(results)
+    if found is None:
+        raise DefinitionError(subject, "results", f"must be a list of ToolResult, not {shown(results)}")
     for at, result in enumerate(found):
         if not isinstance(result, ToolResult):
             wanted = "must be a ToolResult (collect_results waits for what still runs)"
@@ -92,3 +92,9 @@ def place(subject: str, field: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise DefinitionError(subject, field, f"must be a whole number from 0 on, not {shown(value)}")
     return value
+
+
+def _listed(value: object) -> tuple[object, ...] | None:
+    if isinstance(value, _NO_LISTS) or not isinstance(value, Iterable):
+        return None
+    return tuple(cast("Iterable[object]", value))

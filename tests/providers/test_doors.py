@@ -191,9 +191,9 @@ def test_an_assembler_whose_turn_was_asked_for_takes_nothing_more(wire: Wire) ->
         assembler.feed(event)
     turn = assembler.finish()
 
-    for event in (*events, {}, None):
+    for late in (*events, {}, None):
         with pytest.raises(AssemblyOver, match="make a new assembler for each message"):
-            assembler.feed(event)
+            assembler.feed(late)
 
     assert assembler.finish() is turn
     assert runnable(turn) == [("f", {"a": 1})]
