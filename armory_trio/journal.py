@@ -44,7 +44,8 @@ class JournalEntry(msgspec.Struct, frozen=True):
 class JournalStore(Protocol):
     """Keeps publications, and changes none. Supervisors of any number of hosts may append to one store.
 
-    All of it is required. `armory_trio.testing.journal_store_cases` are tests for this. What goes wrong with the storage
+    All of it is required. What is of a wrong type is refused with `DefinitionError`, and never taken for something else.
+    `armory_trio.testing.journal_store_cases` are tests for this. What goes wrong with the storage
     itself is raised as it comes; a supervisor tries again later.
     """
 
@@ -71,7 +72,7 @@ class JournalStore(Protocol):
         """Entries in the order of their numbers; a page of them.
 
         Args:
-            after: Only those of higher numbers: that of the last entry of the page before.
+            after: Only those of higher numbers, from 0 on: that of the last entry of the page before.
             limit: At most so many, from 1 on. Fewer mean that there are no more.
             execution_id: Only those of this execution.
         """
@@ -80,6 +81,6 @@ class JournalStore(Protocol):
     async def forget(self, *, before: float) -> int:
         """Forget what was read before the instant, whatever it is about; how many there were.
 
-        Its numbers are not used again. Cancelled: some were forgotten.
+        The instant is seconds since 1970, such as ``store.now() - 30 * 24 * 3600`` for a month ago. Its numbers are not used again. Cancelled: some were forgotten.
         """
         ...

@@ -119,6 +119,7 @@ ORDER: Final = {
         "policy/__init__",
         "_keys",
         "_signing",
+        "signing/_key_file",
         "signing/__init__",
         "_revisions",
         "_approvals",
@@ -131,6 +132,7 @@ ORDER: Final = {
     "ledger": (
         "_attempts",
         "_operations",
+        "_asked",
         "_rules",
         "_store",
         "_memory",

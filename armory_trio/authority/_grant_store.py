@@ -11,6 +11,7 @@ from typing import Protocol, final
 import attrs
 import msgspec
 
+from ..definitions._checks import filters, text
 from ..errors import GrantError
 from ._grants import Grant, is_time
 
@@ -197,6 +198,7 @@ class MemoryGrants:
 
     async def get(self, id: str, /) -> Grant | None:
         """The grant of that id, or None. See `GrantStore.get`."""
+        text("grants", "id", id)
         record = self._records.get(id)
         return record.grant if record is not None and record.counts_at(self.now()) else None
 
@@ -209,6 +211,7 @@ class MemoryGrants:
         tool_name: str | None = None,
     ) -> Sequence[GrantState]:
         """Grants that have not expired, in the order in which they were issued. See `GrantStore.list`."""
+        filters("grants", {"principal": principal, "tenant": tenant, "agent": agent, "tool_name": tool_name})
         now = self.now()
         records = self._records if principal is None else self._principals.get(principal, {})
         return tuple(
@@ -252,6 +255,7 @@ class MemoryGrants:
 
     async def revoke(self, id: str, /) -> None:
         """Let it count for nothing. See `GrantStore.revoke`."""
+        text("grants", "id", id)
         record = self._records.get(id)
         if record is not None:
             record.revoked = True
@@ -265,6 +269,7 @@ class MemoryGrants:
         return True
 
     def _usable(self, id: str) -> _Record:
+        text("grants", "id", id)
         record = self._records.get(id)
         if record is None:
             raise GrantError("not-found", f"there is no grant {id!r}")

@@ -49,6 +49,8 @@ Exit codes:
   0  nothing that is listed waits for a decision
   2  wrong usage, or a store that cannot be used
   3  something that is listed waits for a decision
+  130  stopped by SIGINT
+  141  the reader of the output went away
 """
 _SHOW: Final = """\
 \b

@@ -12,7 +12,7 @@ from typing import Final
 import attrs
 
 from ..definitions._plurals import counted
-from ..ledger import ENDED, Attempt
+from ..ledger import ENDED, Attempt, is_live
 from ._exit import READER_GONE, SUCCEEDED, UNCERTAIN, Unusable
 from ._ledger_finding import Filters, find, visit
 from ._ledger_store import open_existing
@@ -49,11 +49,16 @@ async def list_attempts(where: str, asked: Listing, streams: Streams) -> int:
         Unusable: The store can't be used.
     """
     found: list[Attempt] = []
+    held = 0
     async with open_existing(where) as store:
 
         def see(attempt: Attempt) -> bool:
-            if not asked.left_only or is_left(attempt, store.now()):
+            nonlocal held
+            now = store.now()
+            if not asked.left_only or is_left(attempt, now):
                 found.append(attempt)
+            else:
+                held += is_live(attempt, now)
             return len(found) <= asked.limit
 
         await visit(store.ledger, asked.filters, see, after=asked.after)
@@ -63,16 +68,22 @@ async def list_attempts(where: str, asked: Listing, streams: Streams) -> int:
     lines = [document(attempt, now) for attempt in shown] if asked.as_json else table(shown, now, streams.stdout)
     code = show(streams, lines if shown else [], code=UNCERTAIN if waiting else SUCCEEDED)
     if code != READER_GONE:
-        _tell(asked, shown, waiting, more=len(found) > len(shown))
+        # Whoever sees one page of many was not shown all that is held, either.
+        more = len(found) > len(shown)
+        _tell(asked, shown, waiting, held=0 if more else held, more=more)
     return code
 
 
-def _tell(asked: Listing, shown: Sequence[Attempt], waiting: int, *, more: bool) -> None:
+def _tell(asked: Listing, shown: Sequence[Attempt], waiting: int, *, held: int, more: bool) -> None:
     """Say on stderr what is to be done about a list."""
+    later = f"{counted(held, 'is', 'are')} held by somebody now: list again when no lease is live, or with --all"
     if not shown:
-        say("no attempt needs anybody" if asked.left_only and not asked.filters.chosen else "no attempt fits")
+        none = "needs anybody" if asked.left_only and not asked.filters.chosen else "fits"
+        say(f"no attempt {none} yet; {later}" if held else f"no attempt {none}")
     if waiting:
         say(f"{counted(waiting, 'attempt waits', 'attempts wait')} for a decision; show tells what can be done")
+    if shown and held:
+        say(f"besides, {later}")
     if more:
         say(f"there are more: --after {shlex.quote(shown[-1].key)}")
 

@@ -19,6 +19,7 @@ from rich.text import Text
 from ..definitions._plurals import counted
 from ..ledger import Attempt, choices, is_live, truth_of, words_of
 from ._ledger_finding import key_of
+from ._ledger_keys import VARIABLE as KEYS
 from ._streams import plain
 
 Document = dict[str, object]
@@ -240,6 +241,7 @@ def _next(attempt: Attempt, now: float, store: str) -> Iterator[str]:
         options = ["--decision", choice]
         if choice != "release":
             options += ["--evidence", "WHY", "--by", "WHO", *(["--result", "JSON"] if choice == "completed" else [])]
+            options += [] if os.environ.get(KEYS, "").strip() else ["--keys", "FILE"]
         yield plain(f"  {shlex.join([*named, *options, *meant])}", _ALL)
 
 

@@ -117,10 +117,21 @@ def seconds(subject: str, field: str, value: object, *, zero: bool, optional: bo
     return number
 
 
-def count(subject: str, field: str, value: object) -> None:
-    """Refuse *value* unless it is a whole number from 1 on."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise DefinitionError(subject, field, f"must be a whole number from 1 on, not {shown(value)}")
+def instant(subject: str, field: str, value: object) -> float:
+    """Refuse *value* unless it is an instant: a number of seconds since 1970. An infinite one is after all others."""
+    wanted = "seconds since 1970, such as store.now() - 30 * 24 * 3600"
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        raise DefinitionError(subject, field, f"must be {wanted}, not {shown(value)}")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def count(subject: str, field: str, value: object, *, least: int = 1) -> None:
+    """Refuse *value* unless it is a whole number from *least* on."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise DefinitionError(subject, field, f"must be a whole number from {least} on, not {shown(value)}")
 
 
 def members(subject: str, field: str, value: object, wanted: str) -> list[object]:
@@ -138,6 +149,22 @@ def _listed(value: object) -> list[object] | None:
         return list(cast("Iterable[object]", value))
     except Exception:  # noqa: BLE001  # code of the caller's own: a list that can't be read is none
         return None
+
+
+def some_of(subject: str, field: str, value: object, legal: Iterable[str]) -> frozenset[str]:
+    """Refuse *value* unless it is a list of some of the words *legal*; none of them is fine."""
+    words = tuple(legal)
+    found = members(subject, field, value, f"words, such as [{words[0]!r}]")
+    for word in found:
+        one_of(subject, field, word, words)
+    return frozenset(str(word) for word in found)
+
+
+def filters(subject: str, given: Mapping[str, object]) -> None:
+    """Refuse what is looked for unless each of *given* is text, or None, which leaves it open."""
+    for field, value in given.items():
+        if value is not None and not isinstance(value, str):
+            raise DefinitionError(subject, field, f"must be text, or None for any, not {shown(value)}")
 
 
 def names(subject: str, field: str, value: object) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
@@ -9,6 +10,7 @@ from itertools import islice
 from typing import final
 
 from ..authority._grants import is_time
+from ._asked import check_ended_before, check_key_text, check_operation, check_page
 from ._attempts import ENDED, Answer, Attempt, AttemptState
 from ._operations import Operation
 from ._rules import aged, apply, key_text
@@ -49,6 +51,7 @@ class MemoryLedger:
 
     async def apply(self, operation: Operation, /) -> Answer:
         """Do *operation*. See `LedgerStore.apply`."""
+        check_operation(operation)
         key = key_text(operation)
         before = self._rows.get(key)
         after, answer = apply(before, operation, self.now())
@@ -62,6 +65,7 @@ class MemoryLedger:
 
     async def load(self, key_text: str, /) -> Attempt | None:
         """The attempt that is there for a key, or None. See `LedgerStore.load`."""
+        check_key_text(key_text)
         row = self._rows.get(key_text)
         return None if row is None else aged(row, self.now())
 
@@ -76,6 +80,8 @@ class MemoryLedger:
         limit: int = 100,
     ) -> Sequence[Attempt]:
         """A page of attempts in the order of their keys. See `LedgerStore.list`."""
+        sought = {"tenant": tenant, "tool_name": tool_name, "host": host, "after": after}
+        wanted = check_page(states, limit, sought)
         if self._order is None:
             self._order = sorted(self._rows)
         order, now = self._order, self.now()
@@ -84,19 +90,20 @@ class MemoryLedger:
         found = (
             row
             for row in rows
-            if (states is None or row.state in states)
+            if (wanted is None or row.state in wanted)
             and tenant in {None, row.tenant}
             and tool_name in {None, row.tool_name}
             and host in {None, row.host}
         )
-        return tuple(islice(found, limit))
+        return tuple(islice(found, min(limit, sys.maxsize)))
 
     async def forget(self, *, ended_before: float) -> int:
         """Forget what was completed or abandoned before the instant; how many. See `LedgerStore.forget`."""
+        instant = check_ended_before(ended_before)
         over = [
             key
             for key, row in self._rows.items()
-            if row.state in ENDED and row.ended_at is not None and row.ended_at < ended_before
+            if row.state in ENDED and row.ended_at is not None and row.ended_at < instant
         ]
         for key in over:
             del self._rows[key]

@@ -20,6 +20,8 @@ class LedgerStore(Protocol):
     What is shown is `aged`: a started attempt is ``unknown`` from the instant on at which its lease is over, whether
     somebody has recorded that yet or not.
 
+    What is of a wrong type, or no state, is refused with `DefinitionError`, and never taken for something else.
+
     Cancelled: an operation was done, or was not; `load` tells. What goes wrong with the storage itself is raised as it
     comes.
     """
@@ -61,6 +63,6 @@ class LedgerStore(Protocol):
     async def forget(self, *, ended_before: float) -> int:
         """Forget attempts that are ``completed`` or ``abandoned`` and ended before the instant; how many there were.
 
-        Then what they stand for can be done again. Nothing else is ever forgotten but by its own operations.
+        The instant is seconds since 1970, such as ``store.now() - 30 * 24 * 3600`` for a month ago. Then what they stand for can be done again. Nothing else is ever forgotten but by its own operations.
         """
         ...

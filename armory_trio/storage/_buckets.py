@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final, final
 
 from ..buckets import Rate, Taken, take
+from ._asked import check_taking
 from ._documents import key_of
 from ._rows import Kind, Operation, Row, View
 from ._schema import BUCKETS
@@ -39,6 +40,7 @@ class SqlBuckets:
 
     async def take(self, bucket: str, rate: Rate, most: int = 1, /) -> Taken:
         """As `BucketStore.take`."""
+        check_taking(bucket, rate, most)
         key = key_of(bucket)
         return await self._lanes.run(Operation(partial(_take, key, rate, most), ((ROWS, key),)))
 

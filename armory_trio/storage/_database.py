@@ -122,11 +122,16 @@ class Database:
         """A connection; the first one finds the tables as they should be, or makes them. Blocks.
 
         Raises:
-            StoreUnavailable: The tables are of a later version, or not ours, or the directory is missing.
+            StoreUnavailable: The tables are of a later version, or not ours, or the directory is missing, or there is no file but a
+                directory.
             sqlalchemy.exc.SQLAlchemyError: What else goes wrong. `unavailable` has words for it.
         """
         if self.place.is_file and not _can_be_entered(Path(self.place.name).parent):
             raise StoreUnavailable(self.place.name, "the directory does not exist, or can't be entered; make it first")
+        if self.place.is_file and Path(self.place.name).is_dir():
+            raise StoreUnavailable(
+                self.place.name, f"this is a directory; name a file in it, such as {Path(self.place.name, 'store.db')}"
+            )
         connection = self.engine.connect()
         try:
             if not self._prepared:

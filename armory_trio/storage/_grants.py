@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ..authority._grants import is_time
 from ..authority.grants import Grant, GrantState, Reservation
+from ..definitions._checks import filters, text
 from ..errors import GrantError
 from ._documents import from_text, key_of, tag_of, to_text
 from ._rows import Kind, Lock, Operation, Row, View
@@ -92,8 +93,9 @@ class SqlGrants:
         tool_name: str | None = None,
     ) -> Sequence[GrantState]:
         """As `GrantStore.list`."""
-        statement = sa.select(GRANTS)
         asked = {"principal": principal, "tenant": tenant, "agent": agent, "tool_name": tool_name}
+        filters("grants", asked)
+        statement = sa.select(GRANTS)
         for name, value in asked.items():
             if value is not None:
                 statement = statement.where(GRANTS.c[name] == tag_of(value))
@@ -137,6 +139,7 @@ class SqlGrants:
         writes: bool = True,
         instants: tuple[float, ...] = (),
     ) -> T:
+        text("grants", "id", id)
         locks: tuple[Lock, ...] = ((ROWS, key_of(id)),)
         if number is not None:
             locks = (*locks, (USE_ROWS, key_of(id, number)))

@@ -9,9 +9,10 @@ from typing import Final, final
 import sqlalchemy as sa
 
 from ..journal import JournalEntry, Publication
+from ._asked import check_before, check_page, check_publications
 from ._documents import from_text, key_of, tag_of, to_text
 from ._rows import Kind, Operation, Row, View
-from ._schema import HEADS, JOURNAL
+from ._schema import HEADS, JOURNAL, MOST, MOST_ROWS
 from ._writer import Lanes
 
 _PAGE: Final = 500
@@ -57,6 +58,7 @@ class SqlJournal:
 
     async def append(self, publications: Sequence[Publication], /) -> None:
         """As `JournalStore.append`."""
+        check_publications(publications)
         keyed = [(key_of(each.host, each.execution_id, each.revision), each) for each in publications]
         locks = ((HEAD_ROWS, _HEAD), *((ROWS, key) for key, _ in keyed))
         await self._lanes.run(Operation(partial(_append, keyed), locks))
@@ -65,16 +67,19 @@ class SqlJournal:
         self, *, after: int = 0, limit: int = 100, execution_id: str | None = None
     ) -> Sequence[JournalEntry]:
         """As `JournalStore.read`."""
+        check_page(after, limit, execution_id)
         table = JOURNAL.c
-        statement = sa.select(JOURNAL).where(table.sequence > after).order_by(table.sequence).limit(limit)
+        later = sa.select(JOURNAL).where(table.sequence > min(after, MOST))
+        statement = later.order_by(table.sequence).limit(min(limit, MOST_ROWS))
         if execution_id is not None:
             statement = statement.where(table.execution == tag_of(execution_id))
         return await self._lanes.run(Operation(partial(_read, statement), writes=False))
 
     async def forget(self, *, before: float) -> int:
         """As `JournalStore.forget`. Cancelled: some were forgotten, and the next time goes on from there."""
+        instant = check_before(before)
         forgotten = 0
-        old = sa.select(JOURNAL).where(JOURNAL.c.at < before).order_by(JOURNAL.c.at).limit(_PAGE)
+        old = sa.select(JOURNAL).where(JOURNAL.c.at < instant).order_by(JOURNAL.c.at).limit(_PAGE)
         while True:
             look: Operation[Sequence[str]] = Operation(
                 lambda view, _now: [key for key, _ in view.scan(ROWS, old)], writes=False

@@ -13,9 +13,10 @@ from ..ledger import ENDED, LIVE, Answer, Attempt, AttemptState, aged
 from ..ledger import Operation as LedgerOperation
 from ..ledger import apply as apply_rules
 from ..ledger import key_text as key_text_of
+from ..ledger._asked import check_ended_before, check_key_text, check_operation, check_page
 from ._documents import from_text, key_of, tag_of, to_text
 from ._rows import Kind, Operation, Row, View
-from ._schema import ATTEMPTS
+from ._schema import ATTEMPTS, MOST_ROWS
 from ._writer import Lanes
 
 _PREFIX: Final = 200
@@ -65,11 +66,13 @@ class SqlLedger:
 
     async def apply(self, operation: LedgerOperation, /) -> Answer:
         """As `LedgerStore.apply`."""
+        check_operation(operation)
         text = key_text_of(operation)
         return await self._lanes.run(Operation(partial(_apply, text, operation), ((ROWS, key_of(text)),)))
 
     async def load(self, key_text: str, /) -> Attempt | None:
         """As `LedgerStore.load`."""
+        check_key_text(key_text)
         decide = partial(_load, key_of(key_text))
         return await self._lanes.run(Operation(decide, ((ROWS, key_of(key_text)),), writes=False))
 
@@ -84,8 +87,10 @@ class SqlLedger:
         limit: int = 100,
     ) -> Sequence[Attempt]:
         """As `LedgerStore.list`."""
+        sought = {"tenant": tenant, "tool_name": tool_name, "host": host, "after": after}
+        wanted = check_page(states, limit, sought)
         table = ATTEMPTS.c
-        statement = sa.select(ATTEMPTS).order_by(table.prefix, table.key_text).limit(limit)
+        statement = sa.select(ATTEMPTS).order_by(table.prefix, table.key_text).limit(min(limit, MOST_ROWS))
         for column, value in ((table.tenant, tenant), (table.tool_name, tool_name), (table.host, host)):
             if value is not None:
                 statement = statement.where(column == tag_of(value))
@@ -95,23 +100,24 @@ class SqlLedger:
             statement = statement.where(sa.or_(table.prefix > start, table.key_text > after))
 
         def decide(view: View, now: float) -> tuple[Attempt, ...]:
-            found = view.scan(ROWS, statement if states is None else statement.where(_in_states(states, now)))
+            found = view.scan(ROWS, statement if wanted is None else statement.where(_in_states(wanted, now)))
             return tuple(_aged(row, now) for _, row in found)
 
         return await self._lanes.run(Operation(decide, writes=False))
 
     async def forget(self, *, ended_before: float) -> int:
         """As `LedgerStore.forget`. Cancelled: some were forgotten, and the next time goes on from there."""
+        instant = check_ended_before(ended_before)
         forgotten = 0
         table = ATTEMPTS.c
-        ended = sa.select(ATTEMPTS).where(table.state.in_(sorted(ENDED)), table.ended_at < ended_before).limit(_PAGE)
+        ended = sa.select(ATTEMPTS).where(table.state.in_(sorted(ENDED)), table.ended_at < instant).limit(_PAGE)
         while True:
             look: Operation[Sequence[str]] = Operation(
                 lambda view, _now: [key for key, _ in view.scan(ROWS, ended)], writes=False
             )
             keys = await self._lanes.run(look)
             locks = tuple((ROWS, key) for key in keys)
-            forgotten += await self._lanes.run(Operation(partial(_forget, keys, ended_before), locks))
+            forgotten += await self._lanes.run(Operation(partial(_forget, keys, instant), locks))
             if len(keys) < _PAGE:
                 return forgotten
 

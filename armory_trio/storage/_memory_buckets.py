@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final, final
 
 from ..buckets import Rate, Taken, take
+from ._asked import check_taking
 from ._memory_clock import MemoryClock
 
 _SWEPT_FROM: Final = 1024
@@ -36,6 +37,7 @@ class MemoryBuckets:
 
     async def take(self, bucket: str, rate: Rate, most: int = 1, /) -> Taken:
         """As `BucketStore.take`."""
+        check_taking(bucket, rate, most)
         now = self.now()
         full_at, taken = take(self._full_at.get(bucket), now, rate, most)
         if full_at is None:

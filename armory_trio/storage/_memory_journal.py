@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Final, final
 
 from ..journal import JournalEntry, Publication
+from ._asked import check_before, check_page, check_publications
 from ._memory_clock import MemoryClock
 
 _sequence: Final = attrgetter("sequence")
@@ -41,6 +42,7 @@ class MemoryJournal:
 
     async def append(self, publications: Sequence[Publication], /) -> None:
         """As `JournalStore.append`."""
+        check_publications(publications)
         for publication in publications:
             name = _name_of(publication)
             if name not in self._names:
@@ -52,6 +54,7 @@ class MemoryJournal:
         self, *, after: int = 0, limit: int = 100, execution_id: str | None = None
     ) -> Sequence[JournalEntry]:
         """As `JournalStore.read`."""
+        check_page(after, limit, execution_id)
         first = bisect_right(self._entries, after, key=_sequence)
         if execution_id is None:
             return tuple(self._entries[first : first + limit])
@@ -60,7 +63,8 @@ class MemoryJournal:
 
     async def forget(self, *, before: float) -> int:
         """As `JournalStore.forget`."""
-        kept = [entry for entry in self._entries if not entry.publication.at < before]
+        instant = check_before(before)
+        kept = [entry for entry in self._entries if not entry.publication.at < instant]
         gone = len(self._entries) - len(kept)
         if gone:
             self._entries = kept

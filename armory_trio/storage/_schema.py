@@ -97,6 +97,12 @@ BUCKETS: Final = sa.Table(
 TABLES: Final = (APPROVALS, GRANTS, USES, ATTEMPTS, HEADS, JOURNAL, BUCKETS)
 """In the order in which rows are locked, the same for everybody."""
 
+MOST_ROWS: Final = (1 << 31) - 1
+"""More than a statement can be told to answer, and nobody has so many."""
+
+MOST: Final = (1 << 63) - 1
+"""The largest number of a row."""
+
 EXPIRING: Final = (APPROVALS, GRANTS, USES, BUCKETS)
 """Those with rows that count for nothing from ``expires_at`` on."""
 

@@ -117,6 +117,10 @@ async def open_store(
     limit = seconds("store", "timeout", timeout, zero=False)
     if not isinstance(keep, Keep):  # pyright: ignore[reportUnnecessaryIsInstance]  # a host need not be typed
         raise DefinitionError("store", "keep", f"must be a Keep, not {shown(keep)}")
+    if clock is not None and not callable(clock):
+        raise DefinitionError(
+            "store", "clock", f"must be a function that answers seconds since 1970, not {shown(clock)}"
+        )
     place = place_of(where)
     database = Database(place, timeout=limit, synchronous=synchronous)
     clock_of_all = SqlClock(clock or (time.time if place.is_file else None))

@@ -15,3 +15,4 @@ from .._signing import sign as sign
 from .._signing import sign_with as sign_with
 from .._signing import verify as verify
 from .._signing import verify_with as verify_with
+from ._key_file import load_keyring as load_keyring
