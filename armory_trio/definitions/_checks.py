@@ -120,12 +120,15 @@ def seconds(subject: str, field: str, value: object, *, zero: bool, optional: bo
 def instant(subject: str, field: str, value: object) -> float:
     """Refuse *value* unless it is an instant: a number of seconds since 1970. An infinite one is after all others."""
     wanted = "seconds since 1970, such as store.now() - 30 * 24 * 3600"
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise DefinitionError(subject, field, f"must be {wanted}, not {shown(value)}")
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        number = math.inf if value > 0 else -math.inf
+    if math.isnan(number):
+        raise DefinitionError(subject, field, f"must be {wanted}, not {shown(value)}")
+    return number
 
 
 def count(subject: str, field: str, value: object, *, least: int = 1) -> None:

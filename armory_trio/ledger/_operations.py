@@ -35,7 +35,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, tag="claim"):
         before: What came of it before it had to wait, as far as its host knows.
 
     Raises:
-        DefinitionError: An id is blank, or a duration is no finite number of seconds above 0.
+        DefinitionError: An id is blank, a name is no text, or a duration is no finite number of seconds above 0.
     """
 
     key: LedgerKey
@@ -56,6 +56,10 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, tag="claim"):
 
     def __post_init__(self) -> None:
         text("Claim", "attempt_id", self.attempt_id, blank=False)
+        for field, said in (("tool_name", self.tool_name), ("arguments", self.arguments), ("host", self.host)):
+            text("Claim", field, said)
+        text("Claim", "execution_id", self.execution_id)
+        text("Claim", "policy_revision", self.policy_revision)
         seconds("Claim", "lease", self.lease, zero=False)
         seconds("Claim", "cap", self.cap, zero=False)
 

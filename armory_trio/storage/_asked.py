@@ -17,13 +17,16 @@ def check_publications(value: object) -> None:
     """What `JournalStore.append` is to keep.
 
     Raises:
-        DefinitionError: It is no list of publications, or the time of one of them is no instant.
+        DefinitionError: It is no list of publications, or a field of one of them is of a wrong type.
     """
     for index, each in enumerate(members(_JOURNAL, "publications", value, "Publication objects")):
         if not isinstance(each, Publication):
             raise DefinitionError(_JOURNAL, f"publications[{index}]", f"must be a Publication, not {shown(each)}")
         if each.at == each.at:  # a clock that says no time says NaN, which is the clock's own trouble
             instant(_JOURNAL, f"publications[{index}].at", each.at)
+        for field, said in (("host", each.host), ("execution_id", each.execution_id), ("snapshot", each.snapshot)):
+            text(_JOURNAL, f"publications[{index}].{field}", said)
+        count(_JOURNAL, f"publications[{index}].revision", each.revision, least=0)
 
 
 def check_page(after: object, limit: object, execution_id: object) -> None:

@@ -79,7 +79,41 @@ def test_by_default_those_are_listed_that_have_no_end_and_that_nobody_is_at(cli:
         ("safe", "safe", False),
         ("unknown", "unknown", True),
     ]
-    assert (ended.code, ended.told) == (3, [WAITS])
+    held = "besides, 1 is held by somebody now: list again when no lease is live, or with --all"
+    assert (ended.code, ended.told) == (3, [WAITS, held])
+
+
+@requirement("cli.ledger.held")
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        pytest.param("", "no attempt needs anybody yet; 2 are held by somebody now", id="all"),
+        pytest.param("--tool pay", "no attempt fits yet; 2 are held by somebody now", id="of a tool"),
+        pytest.param("--host host-2", "no attempt fits yet; 1 is held by somebody now", id="of a host"),
+        pytest.param("--host host-3", "no attempt fits", id="of another host"),
+        pytest.param("--state unknown", "no attempt fits", id="of a state"),
+    ],
+)
+def test_where_leases_are_live_it_is_said_how_many_are_held(options: str, told: str, cli: Cli, store: Store) -> None:
+    store.add(claim("k1", "done"), PAID)
+    store.add(LIVE, STARTED, ago=0)
+    store.add(replace(claim("k2", "claimed"), lease=10_000.0, cap=20_000.0, host="host-2"), ago=0)
+
+    ended = cli("ledger", "list", *options.split())
+
+    assert (ended.code, ended.out, len(ended.told)) == (0, b"", 1)
+    assert ended.told[0].partition(":")[0] == told
+
+
+@requirement("cli.ledger.held")
+def test_a_page_of_several_does_not_say_how_many_are_held(cli: Cli, store: Store) -> None:
+    for name in ("k1", "k2"):
+        store.add(claim(name, name), STARTED)
+    store.add(replace(LIVE, key=replace(LIVE.key, key="a first one")), STARTED, ago=0)
+
+    ended = cli("ledger", "list", "--limit", "1")
+
+    assert [line for line in ended.told if "held" in line] == []
 
 
 @requirement("cli.ledger.list")
@@ -366,17 +400,36 @@ def test_what_can_be_done_next_is_a_command_that_works(cli: Cli, store: Store) -
 
     assert following == [
         "armory-trio ledger resolve --store store.db --decision release -- '-it'\"'\"'s odd'",
-        "armory-trio ledger resolve --store store.db --decision retry --evidence WHY --by WHO -- '-it'\"'\"'s odd'",
         (
-            "armory-trio ledger resolve --store store.db --decision completed --evidence WHY --by WHO --result JSON"
+            "armory-trio ledger resolve --store store.db --decision retry --evidence WHY --by WHO --keys FILE"
             " -- '-it'\"'\"'s odd'"
         ),
-        "armory-trio ledger resolve --store store.db --decision abandoned --evidence WHY --by WHO -- '-it'\"'\"'s odd'",
+        (
+            "armory-trio ledger resolve --store store.db --decision completed --evidence WHY --by WHO --result JSON"
+            " --keys FILE -- '-it'\"'\"'s odd'"
+        ),
+        (
+            "armory-trio ledger resolve --store store.db --decision abandoned --evidence WHY --by WHO --keys FILE"
+            " -- '-it'\"'\"'s odd'"
+        ),
     ]
     _, *words = shlex.split(following[0])
     assert cli(*words, "--yes").code == 2  # behind the two dashes it is no option
     assert cli(*words[:-2], "--yes", *words[-2:]).code == 0
     assert store.load(claim("k1", odd)) is None
+
+
+@requirement("cli.ledger.next")
+def test_a_file_of_keys_that_the_environment_names_is_not_asked_for(
+    cli: Cli, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add(CLAIM, STARTED)
+    before = cli("ledger", "show", "a1").out.decode()
+    monkeypatch.setenv("ARMORY_TRIO_KEYS", "keys.json")
+
+    after = cli("ledger", "show", "a1").out.decode()
+
+    assert (before.count("--keys FILE"), after.count("--keys")) == (3, 0)
 
 
 @requirement("cli.ledger.next")

@@ -168,6 +168,9 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 12",
         "An operator sees the attempts that have no end and that nobody is at, and in words what is true of each.",
     ),
+    "cli.ledger.held": Requirement(
+        "design 12", "Where attempts are still held by somebody, a list of what needs somebody says how many."
+    ),
     "cli.ledger.filters": Requirement("design 12", "Attempts are chosen by state, tenant, tool and host."),
     "cli.ledger.pages": Requirement("design 12", "A long list comes in pages, and each says how to go on."),
     "cli.ledger.exit": Requirement(

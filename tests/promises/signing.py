@@ -38,5 +38,9 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 12, armorer-core 2D",
         "The bytes of a key are in no attribute, text, pickle, copy, log or JSON of any object.",
     ),
+    "signing.file": Requirement(
+        "design 12",
+        "Keys are read from a file that only its owner has rights on; what is wrong is said without a secret.",
+    ),
     "signing.settings": Requirement("design 5", "Wrong keys, rings, purposes and domains say so, and quote no secret."),
 }

@@ -64,4 +64,9 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 12", "Any text comes back as it was, however long or strange, as part of a key too."
     ),
     "storage.options": Requirement("design 12", "What is no place, or no option, is refused when the store is opened."),
+    "storage.arguments": Requirement(
+        "design 5",
+        "What is of a wrong type is refused by every store, in memory or not: the error names it, and what would be right; "
+        "nothing is forgotten, listed or kept by mistake.",
+    ),
 }

@@ -72,7 +72,11 @@ async def test_a_missing_directory_is_named(tmp_path: Path) -> None:
 
 @requirement("storage.faults")
 async def test_a_directory_is_no_file(tmp_path: Path) -> None:
-    assert "can't be opened" in (await opened(tmp_path)).reason
+    error = await opened(tmp_path)
+
+    assert (error.where, error.maybe_done) == (str(tmp_path), False)
+    assert error.reason == f"this is a directory; name a file in it, such as {tmp_path / 'store.db'}"
+    assert os.listdir(tmp_path) == []  # noqa: PTH208  # as read and write: no path is walked in an async function
 
 
 @requirement("storage.faults")
