@@ -6,7 +6,7 @@ import base64
 import binascii
 import os
 import stat
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 
@@ -66,12 +66,11 @@ def _wrong(name: str, reason: str) -> DefinitionError:
 
 
 def _name(path: object) -> str:
-    if isinstance(path, str | os.PathLike):
-        name = os.fsdecode(path)
-        if name.strip() and "\0" not in name:
-            return name
-    # A number would be a file that is open, whatever it is.
-    raise DefinitionError("keyring", "path", f"must be the path of a file, not {shown(path)}")
+    name = os.fsdecode(cast("str | os.PathLike[str]", path)) if isinstance(path, str | os.PathLike) else ""
+    if not name.strip() or "\0" in name:
+        # A number would be a file that is open, whatever it is.
+        raise DefinitionError("keyring", "path", f"must be the path of a file, not {shown(cast('object', path))}")
+    return name
 
 
 def _read(name: str) -> bytes:
