@@ -66,10 +66,11 @@ def _wrong(name: str, reason: str) -> DefinitionError:
 
 
 def _name(path: object) -> str:
+    wrong = f"must be the path of a file, not {shown(path)}"
     name = os.fsdecode(cast("str | os.PathLike[str]", path)) if isinstance(path, str | os.PathLike) else ""
     if not name.strip() or "\0" in name:
         # A number would be a file that is open, whatever it is.
-        raise DefinitionError("keyring", "path", f"must be the path of a file, not {shown(cast('object', path))}")
+        raise DefinitionError("keyring", "path", wrong)
     return name
 
 
