@@ -107,7 +107,9 @@ def test_everything_works_while_a_host_has_the_store_open(cli: Cli, where: str) 
     listed, shown, released, completed, retried, live, forgotten, left = trio.run(host)
 
     assert [line["attempt_id"] for line in listed.lines] == ["never", "inside", "lost"]
-    assert (listed.code, listed.told) == (3, ["2 attempts wait for a decision; show tells what can be done"])
+    waits, held = listed.told
+    assert (listed.code, waits) == (3, "2 attempts wait for a decision; show tells what can be done")
+    assert held.startswith("besides, 1 is held by somebody now: ")
     assert [(line["attempt_id"], line["open_windows"]) for line in shown.lines] == [("inside", 1)]
     for ended in (shown, released, completed, retried, forgotten, left):
         assert (ended.code, ended.err) == (0, "")
