@@ -63,6 +63,7 @@ class LedgerStore(Protocol):
     async def forget(self, *, ended_before: float) -> int:
         """Forget attempts that are ``completed`` or ``abandoned`` and ended before the instant; how many there were.
 
-        The instant is seconds since 1970, such as ``store.now() - 30 * 24 * 3600`` for a month ago. Then what they stand for can be done again. Nothing else is ever forgotten but by its own operations.
+        The instant is seconds since 1970, such as ``store.now() - 30 * 24 * 3600`` for a month ago. Then what they stand
+        for can be done again. Nothing else is ever forgotten but by its own operations.
         """
         ...
