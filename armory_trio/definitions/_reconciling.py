@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
@@ -59,7 +59,7 @@ class Reconciled(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         one_of("Reconciled", "decision", self.decision, ("retry", "completed", "abandoned"))
-        evidence: object = self.evidence
+        evidence = cast("object", self.evidence)
         if not isinstance(evidence, str) or not evidence.strip():
             raise DefinitionError("Reconciled", "evidence", f"must say how that is known, not {shown(evidence)}")
         if self.value is not None and self.decision != "completed":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -97,7 +97,7 @@ INSERT INTO by_hand VALUES ({0}, 1, {0}) ON CONFLICT (key) DO UPDATE SET version
 
 
 @contextmanager
-def _sqlite(where: str) -> Iterator[tuple[Write, Commit]]:
+def _sqlite(where: str) -> Generator[tuple[Write, Commit]]:
     connection = sqlite3.connect(Path(where).with_suffix(".by-hand"))
     try:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -116,7 +116,7 @@ def _sqlite(where: str) -> Iterator[tuple[Write, Commit]]:
 
 
 @contextmanager
-def _postgres(where: str) -> Iterator[tuple[Write, Commit]]:
+def _postgres(where: str) -> Generator[tuple[Write, Commit]]:
     with psycopg.connect(where) as connection:
         connection.execute("DROP TABLE IF EXISTS by_hand")
         connection.execute(_TABLE.encode())

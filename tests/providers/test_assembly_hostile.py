@@ -321,7 +321,8 @@ def test_without_an_end_the_call_that_came_last_never_runs(wire: Wire, data: st.
 
     turn = assembler.finish()
 
-    parts = assembler.message().get("content") or assembler.message().get("parts") or [{}]
+    empty: list[Json] = [{}]
+    parts: object = assembler.message().get("content") or assembler.message().get("parts") or empty
     is_last = not isinstance(parts, list) or bool({"input", "functionCall"} & set(cast("list[Json]", parts)[-1]))
     if turn.calls and not turn.others and not assembler.has_ended and is_last:
         assert turn.calls[-1].defect is not None
