@@ -192,6 +192,9 @@ class AnthropicStream(Assembler):
         stopped = [block for block in still_open if index is not None and block.index == index]
         if index is None:
             stopped = still_open[-1:]
+            if len(still_open) > 1:
+                slots = [block.slot for block in still_open if block.slot is not None]
+                self._calls.doubt(slots, "a block ended without its index while several were open")
         if len(stopped) > 1:
             slots = [block.slot for block in stopped if block.slot is not None]
             self._calls.doubt(slots, "several blocks have one index")

@@ -95,12 +95,12 @@ class Office:
             return [await self._decide(supervisor, pending) for pending in (*kept, kept[0])]
 
     async def _decide(self, supervisor: Supervisor, pending: Mapping[str, object]) -> str:
-        arguments = pending["arguments"]
+        arguments, call_id = pending["arguments"], pending.get("call_id", "a call without an id")
         assert isinstance(arguments, Mapping)
         if arguments["to"] == "casino":
             await supervisor.revoke_approval(pending)
-            return f"{pending['call_id']}: revoked"
+            return f"{call_id}: revoked"
         try:
             return told(await supervisor.resume_approval(pending, request_context=WHO))
         except ApprovalError as error:
-            return f"{pending['call_id']}: {error.code}"
+            return f"{call_id}: {error.code}"

@@ -12,8 +12,8 @@ from tests.storage.conftest import database, schema, where
 __all__ = ("database", "schema", "where")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def victims() -> Iterator[Victims]:
-    """What starts victims, and ends with those that are left."""
+    """What starts victims, and ends with those that are left: before other tests look for processes of theirs."""
     with open_victims() as opened:
         yield opened
