@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable, Sequence
 
 import attrs
@@ -236,8 +235,7 @@ async def test_keys_that_do_not_answer_hold_up_a_reconcile_for_a_bounded_time(
 ) -> None:
     class Hanging:
         async def signing_key(self, _domain: str, /) -> SigningKey | None:
-            await trio.sleep(math.inf)
-            return None
+            await trio.sleep_forever()
 
         def key(self, domain: str, key_id: str, /) -> SigningKey | None:
             return KEYS.key(domain, key_id)

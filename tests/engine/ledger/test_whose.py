@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
@@ -381,8 +380,7 @@ async def test_keys_that_do_not_answer_hold_up_a_receipt_for_a_bounded_time(auto
             return KEYS.signing_key(domain)
 
         async def key(self, _domain: str, _key_id: str, /) -> SigningKey | None:
-            await trio.sleep(math.inf)
-            return None
+            await trio.sleep_forever()
 
     bank, store, call = Bank(), Troubled(Clock(with_trio=True)), ToolCall("pay", {"fails": "after"})
     async with open_supervisor(
