@@ -44,7 +44,6 @@ from tests.requirements import requirement
 
 AnyTool = Tool[..., object]
 Policy = Callable[[PolicyRequest], Allow | Ask | Deny]
-FOR_EVER = 10_000.0
 
 
 def asks_about(*names: str) -> Policy:
