@@ -9,7 +9,6 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final, Literal
 
 import msgspec
@@ -18,6 +17,8 @@ import trio
 from ._sample import Sample
 
 ROOT: Final = Path(__file__).parents[1]
+BYTECODE: Final = ROOT / ".bench" / "bytecode"
+"""Where the modules whose import is timed are kept compiled, those of Python itself among them."""
 
 Side = Callable[[int], Sample]
 """Does so much of the work, and tells what it cost."""
@@ -99,16 +100,15 @@ def importing(modules: str) -> Side:
     def sample(count: int) -> Sample:
         wall = cpu = 0.0
         command = [sys.executable, "-c", program]
-        with TemporaryDirectory() as bytecode:
-            environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode}
-            environment.pop("PYTHONDONTWRITEBYTECODE", None)
-            for number in range(count + 1):
-                ended = subprocess.run(  # noqa: S603  # our own
-                    command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-                )
-                took = ended.stdout.split()
-                if number:  # the first writes the bytecode
-                    wall, cpu = wall + float(took[0]), cpu + float(took[1])
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(BYTECODE)}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        for number in range(count + 1):
+            ended = subprocess.run(  # noqa: S603  # our own
+                command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+            )
+            took = ended.stdout.split()
+            if number:  # the first writes what bytecode there is not yet
+                wall, cpu = wall + float(took[0]), cpu + float(took[1])
         return Sample(count, wall, cpu)
 
     return sample

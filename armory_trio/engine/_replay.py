@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -194,6 +193,8 @@ def _json_of(shot: Snapshot) -> str:
     try:
         return msgspec.json.encode(shot, enc_hook=str).decode()
     except UnicodeEncodeError:  # half a surrogate pair: no UTF-8 has it, and JSON can say it
+        import json  # noqa: PLC0415  # hardly ever needed, and slow to load
+
         return json.dumps(msgspec.to_builtins(shot), separators=(",", ":"))
 
 
@@ -214,6 +215,8 @@ def _shot_of(text: str) -> Snapshot:
     try:
         return msgspec.json.decode(text, type=Snapshot)
     except msgspec.DecodeError:
+        import json  # noqa: PLC0415  # as above
+
         return msgspec.convert(json.loads(text), Snapshot)
 
 
