@@ -1,10 +1,11 @@
-"""Settings that every test shares: how much Hypothesis tries.
+"""Settings that every test shares: how much Hypothesis tries, and what the garbage collector looks at.
 
 ``pytest --hypothesis-profile=soak`` chooses one by name; where ``CI`` is set, ``ci`` is the default.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 
 from hypothesis import HealthCheck, settings
@@ -16,3 +17,15 @@ settings.register_profile(
     "soak", settings.get_profile("moderate"), max_examples=5_000, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ci" if os.environ.get("CI") else "moderate")
+
+# Hundreds of programs are started that import the package: the first one may keep the bytecode for all the others.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_collection_finish() -> None:
+    """Take what collecting has made out of the sight of the garbage collector: there is a lot of it, and it stays.
+
+    Many tests look at every object there is, or have the garbage collected before they count.
+    """
+    gc.collect()
+    gc.freeze()
