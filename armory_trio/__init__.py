@@ -109,12 +109,15 @@ from .engine import Happening as Happening
 from .engine import Journaled as Journaled
 from .engine import Lagged as Lagged
 from .engine import Limits as Limits
+from .engine import LimitUse as LimitUse
 from .engine import LogWritten as LogWritten
 from .engine import LoopWarned as LoopWarned
 from .engine import NameResolved as NameResolved
+from .engine import Observed as Observed
 from .engine import OfExecution as OfExecution
 from .engine import OutcomeDecided as OutcomeDecided
 from .engine import PrivilegedSnapshot as PrivilegedSnapshot
+from .engine import Probe as Probe
 from .engine import Progress as Progress
 from .engine import ProgressReported as ProgressReported
 from .engine import Projection as Projection
@@ -124,6 +127,7 @@ from .engine import Report as Report
 from .engine import Retention as Retention
 from .engine import Snapshot as Snapshot
 from .engine import State as State
+from .engine import Statistics as Statistics
 from .engine import Stream as Stream
 from .engine import StreamClosed as StreamClosed
 from .engine import StreamOpened as StreamOpened

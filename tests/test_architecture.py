@@ -169,6 +169,7 @@ ORDER: Final = {
         "_timers",
         "_events",
         "_feed",
+        "_probes",
         "_subscriptions",
         "_replay",
         "_recording",

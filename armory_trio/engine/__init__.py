@@ -45,6 +45,8 @@ from ._options import Budget as Budget
 from ._options import CallOptions as CallOptions
 from ._options import Limits as Limits
 from ._options import Retention as Retention
+from ._probes import Observed as Observed
+from ._probes import Probe as Probe
 from ._projection import Projection as Projection
 from ._projection import project_snapshot as project_snapshot
 from ._recording import Journaled as Journaled
@@ -58,3 +60,5 @@ from ._subscriptions import Updates as Updates
 from ._supervisor import Supervisor as Supervisor
 from ._supervisor import current_supervisor as current_supervisor
 from ._views import Executions as Executions
+from ._views import LimitUse as LimitUse
+from ._views import Statistics as Statistics

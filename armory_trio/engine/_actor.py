@@ -60,6 +60,9 @@ class Actor:
         if outside is not None:
             record.outside = outside if outside.core is not record.core else outside.outside
         _enter(record)
+        if record.core.feed.entering:
+            for tell in record.core.feed.entering:
+                tell(record.id)
         try:
             while record.hook is not None or not _is_ready(record):
                 if record.hook is not None:

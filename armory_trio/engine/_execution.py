@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import msgspec
 import trio
 
-from ..definitions import Category, ChunkStage, Effect, Outcome, RequestContext, ToolCall, ToolResult
+from ..definitions import Category, ChunkStage, Effect, Outcome, RequestContext, ToolCall, ToolDefinition, ToolResult
 from ..toolbox import Toolbox
 from ._concurrency import Latch
 from ._core import CoreOf
@@ -175,6 +175,16 @@ class Record(Effects):
     def over(self) -> bool:
         """Whether the body is gone and the state is final: nothing more can come."""
         return self.ended_at is not None
+
+    @property
+    def definition(self) -> ToolDefinition | None:
+        """What its tool is; None as long as none was found for it."""
+        return None if self.plan is None else self.plan.tool.definition
+
+    @property
+    def metadata(self) -> object:
+        """What the call came with besides."""
+        return self.options.metadata
 
     @property
     def claimed(self) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from types import TracebackType
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 import trio
 
@@ -15,6 +16,26 @@ _STRIDE: Final = 64
 """Steps that a reader takes without a checkpoint while there is more to read."""
 
 E_co = TypeVar("E_co", bound=Happening, covariant=True)
+
+
+class Reader(Protocol):
+    """Who gets events, as the feed sees it."""
+
+    lost: int
+    """How many events it never got because it was too slow."""
+
+    @property
+    def include_payloads(self) -> bool:
+        """Whether it asks for payloads."""
+        ...
+
+    def offer(self, event: Happening) -> None:
+        """Hand *event* over, without ever waiting."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        ...
 
 
 class EventReader(Generic[E_co]):
@@ -34,6 +55,7 @@ class EventReader(Generic[E_co]):
         self._stride = 0
         self._closed = False
         self.include_payloads = include_payloads
+        self.lost = 0
 
     def __aiter__(self) -> EventReader[E_co]:
         return self
@@ -71,6 +93,7 @@ class EventReader(Generic[E_co]):
         if len(self._queue) >= self._buffer:
             self._queue.popleft()
             self._missed += 1
+            self.lost += 1
         self._queue.append(event)
         self._signal.set()
 
@@ -83,12 +106,15 @@ class EventReader(Generic[E_co]):
 class EventFeed:
     """Numbers the events of one supervisor and hands them to whoever reads them."""
 
-    __slots__ = ("_closed", "payloads", "readers", "sequence")
+    __slots__ = ("_closed", "_lost", "entering", "payloads", "readers", "sequence")
 
     def __init__(self) -> None:
-        self.readers: list[EventReader[Happening]] = []
+        self.readers: list[Reader] = []
+        self.entering: tuple[Callable[[str], None], ...] = ()
+        """Whom to tell the id of each execution, in its task, before anything else is done there."""
         self.sequence = 0
         self._closed = False
+        self._lost = 0
         self.payloads = False
         """Whether any reader asks for payloads."""
 
@@ -108,15 +134,22 @@ class EventFeed:
             if reader.include_payloads:
                 reader.offer(event)
 
-    def add(self, reader: EventReader[Happening]) -> None:
+    @property
+    def lost(self) -> int:
+        """How many events some reader never got because it was too slow; each reader counts."""
+        return self._lost + sum(reader.lost for reader in self.readers)
+
+    def add(self, reader: Reader) -> None:
         """Let *reader* have what happens from here on."""
         self.readers.append(reader)
         if self._closed:
             reader.close()
         self.payloads = self.payloads or reader.include_payloads
 
-    def remove(self, reader: EventReader[Happening]) -> None:
+    def remove(self, reader: Reader) -> None:
         """Let *reader* go."""
+        if reader in self.readers:
+            self._lost += reader.lost
         self.readers = [other for other in self.readers if other is not reader]
         self.payloads = any(other.include_payloads for other in self.readers)
 

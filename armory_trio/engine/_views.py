@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+import msgspec
+
 from ._execution import Core, Record
 from ._handle import PrivilegedSnapshot, privileged
-from ._lifecycle import Snapshot
+from ._lifecycle import Snapshot, State
+from ._probes import Attached, Probe
 from ._recording import Journaled
 from ._subscriptions import Selection, Updates
+
+
+class LimitUse(msgspec.Struct, frozen=True):
+    """How much of a limit is in use: slots, and slots in all."""
+
+    used: int
+    size: int
+
+
+class Statistics(msgspec.Struct, frozen=True):
+    """A supervisor in numbers, at one moment.
+
+    Args:
+        admitted: How many calls came in so far.
+        live: How many executions are not over, by their state; states in which there is none are left out.
+        limits: The limits of the supervisor, of groups, tools, threads and processes by their names, as in
+            ``Snapshot.capacity``. Those of owners and batches are left out.
+        events_lost: How many events did not reach readers that were too slow; each reader counts.
+    """
+
+    admitted: int
+    live: Mapping[State, int]
+    limits: Mapping[str, LimitUse]
+    events_lost: int
 
 
 class Executions:
@@ -65,6 +95,35 @@ class Executions:
             privileged(record, record.call, record.result, record.late)
             for record in sorted(chosen, key=lambda record: record.number)
         ]
+
+    def statistics(self) -> Statistics:
+        """The supervisor in numbers. May be called from any thread."""
+        core = self._core
+        live = core.live.copy()  # in one step, whatever trio's thread does meanwhile
+        used = core.planner.usage(lasting=True)
+        return Statistics(
+            core.admitted,
+            Counter(record.state for record in live.values()),
+            {name: LimitUse(*use) for name, use in used.items()},
+            core.feed.lost,
+        )
+
+    def attach(self, probe: Probe) -> Callable[[], None]:
+        """Tell *probe* what happens, at once and in the task in which it does. For telemetry; a watcher subscribes.
+
+        Returns:
+            What detaches it; calling that again does nothing.
+        """
+        attached = Attached(probe, self._core.live)
+        feed, entering = self._core.feed, attached.enter
+        feed.add(attached)
+        feed.entering = (*feed.entering, entering)
+
+        def detach() -> None:
+            feed.entering = tuple(other for other in feed.entering if other is not entering)
+            feed.remove(attached)
+
+        return detach
 
     @property
     def journal(self) -> Journaled | None:

@@ -122,9 +122,14 @@ class Planner:
         if known != size:
             raise ValueError(f"each limit of the family {prefix!r} has {known} slots already, not {size}")
 
-    def usage(self) -> Mapping[str, tuple[int, int]]:
-        """Slots in use and slots in all, by limit. A slot that is lent counts once."""
-        return {name: (len(limit.owners), limit.size) for name, limit in self._limits.items()}
+    def usage(self, *, lasting: bool = False) -> Mapping[str, tuple[int, int]]:
+        """Slots in use and slots in all, by limit. A slot that is lent counts once. May be asked from any thread.
+
+        Args:
+            lasting: Leave out the limits of families, such as those of owners, of which there may be any number.
+        """
+        limits = self._limits.copy()  # in one step, whatever trio's thread does meanwhile
+        return {name: (len(limit.owners), limit.size) for name, limit in limits.items() if limit.lasting or not lasting}
 
     def holders(self, name: str) -> Sequence[str]:
         """The labels of those who hold a slot of limit *name*, oldest first; empty when there is no such limit."""

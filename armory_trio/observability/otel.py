@@ -1,0 +1,112 @@
+"""OpenTelemetry: a span for each execution, and metrics. Never arguments, results, reasons or the text of exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from opentelemetry import metrics, trace
+from opentelemetry.metrics import MeterProvider
+from opentelemetry.trace import TracerProvider
+
+from ..definitions import ToolDefinition
+from ..engine import (
+    ExecutionAdmitted,
+    ExecutionSettled,
+    ExecutionStarted,
+    Happening,
+    NameResolved,
+    Observed,
+    OfExecution,
+    OutcomeDecided,
+    Supervisor,
+)
+from ._metrics import SCOPE, Measures
+from ._propagation import trace_context_of, with_trace_context
+from ._spans import Spans
+from ._vocabulary import Identity, check_identities
+
+__all__ = ("Identity", "instrument", "trace_context_of", "with_trace_context")
+
+
+class _Telemetry:
+    """A probe that keeps spans and measures."""
+
+    __slots__ = ("_measures", "_spans")
+
+    def __init__(self, spans: Spans, measures: Measures) -> None:
+        self._spans = spans
+        self._measures = measures
+
+    def happened(self, event: Happening, execution: Observed | None) -> None:
+        if execution is None or not isinstance(event, OfExecution):
+            return
+        spans, measures = self._spans, self._measures
+        spans.note(event, execution)
+        match event:
+            case ExecutionAdmitted():
+                spans.begin(event, execution)
+            case NameResolved():
+                spans.found(execution, event.tier)
+            case ExecutionStarted():
+                measures.started(event, execution)
+            case OutcomeDecided():
+                spans.decided(execution)
+                measures.decided(execution)
+            case ExecutionSettled():
+                spans.end(event, execution)
+                measures.settled(event, execution)
+            case _:
+                pass
+
+    def entered(self, execution: Observed) -> None:
+        self._spans.enter(execution)
+
+    def closed(self) -> None:
+        self._spans.end_all()
+        self._measures.end()
+
+
+def instrument(
+    supervisor: Supervisor,
+    *,
+    tracer_provider: TracerProvider | None = None,
+    meter_provider: MeterProvider | None = None,
+    identify: Collection[Identity] = (),
+) -> Callable[[], None]:
+    """Make a span of each execution that *supervisor* admits from now on, and measure them.
+
+    The parent of a span is what is current where the call is made; or what ``traceparent`` in the call's ``metadata``
+    names, and then the current span is linked. What a tool starts with ``supervisor.start`` begins a trace of its own,
+    linked to the tool. In the task of the execution, and in its threads, the span is current: what hooks, middleware and
+    the body open there are its children. It ends when the state is final.
+
+    Args:
+        supervisor: Whose executions.
+        tracer_provider: Who makes spans; the global one by default.
+        meter_provider: Who measures; the global one by default.
+        identify: What may be told of on whose behalf calls are made: ``owner``, ``agent`` and ``conversation`` (the
+            session of the request context). Nothing by default.
+
+    Returns:
+        What stops it, and ends the spans that are open. It stops by itself when the supervisor is closed.
+
+    Raises:
+        DefinitionError: *identify* names something else.
+    """
+    said = check_identities("instrument", identify)
+    tracers = tracer_provider if tracer_provider is not None else trace.get_tracer_provider()
+    meters = meter_provider if meter_provider is not None else metrics.get_meter_provider()
+
+    def find(name: str) -> ToolDefinition | None:
+        found = supervisor.toolbox.get(name)
+        return None if found is None else found.definition
+
+    spans = Spans(tracers.get_tracer(SCOPE), find, said)
+    telemetry = _Telemetry(spans, Measures(meters, supervisor.executions))
+    detach = supervisor.executions.attach(telemetry)
+
+    def stop() -> None:
+        detach()
+        telemetry.closed()
+
+    return stop

@@ -1,0 +1,671 @@
+"""One span for each execution, in its place in the trace, ended exactly once however the execution ends."""
+
+from __future__ import annotations
+
+import contextvars
+import importlib
+import logging
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextvars import ContextVar
+from typing import Final, NoReturn
+
+import pytest
+import trio
+import trio.testing
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
+
+from armory_trio import (
+    DefinitionError,
+    Limits,
+    LoopDetection,
+    RequestContext,
+    Resolution,
+    Toolbox,
+    ToolCall,
+    ToolContext,
+    ToolFailure,
+    current_supervisor,
+    open_supervisor,
+    tool,
+)
+from armory_trio.authority.signing import Keyring, SigningKey
+from armory_trio.definitions import EffectMapping
+from armory_trio.middleware import Retry, RetryPolicy
+from armory_trio.observability import _vocabulary as words
+from armory_trio.observability._vocabulary import IDENTITIES
+from armory_trio.observability.otel import instrument
+from tests.engine.tools import add, count, relay, sleep, stubborn, watch
+from tests.requirements import requirement
+
+from .exporting import Exported, context_of, event_names, is_error, said
+
+ADD: Final = ToolCall("add", {"a": 1, "b": 2}, id="call-1")
+BANK: Final[EffectMapping] = {"class": "external-write", "targets": [{"kind": "service", "id": "bank"}]}
+ANN: Final = RequestContext(principal="ann", tenant="acme", owner="run-7", agent="scout", session="talk-1")
+
+
+# -- what a span says
+
+
+@requirement("telemetry.conventions")
+async def test_a_span_is_called_and_described_as_the_conventions_say() -> None:
+    exported = Exported()
+    async with exported.supervisor(Toolbox([add])) as supervisor:
+        result = await supervisor.execute(ADD)
+
+    [span] = exported.spans
+    assert (span.name, span.kind, is_error(span)) == ("execute_tool add", trace.SpanKind.INTERNAL, False)
+    assert (
+        said(span).items()
+        >= {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": "add",
+            "gen_ai.tool.type": "function",
+            "gen_ai.tool.call.id": "call-1",
+            "gen_ai.tool.description": "Add two numbers.",
+            "armory.tool.execution.id": result.execution_id,
+            "armory.tool.id": "default:add",
+            "armory.tool.outcome": "success",
+            "armory.tool.effect": "none",
+            "armory.tool.attempts": 1,
+            "armory.tool.placement": "task",
+            "armory.tool.state": "terminal",
+        }.items()
+    )
+
+
+@requirement("telemetry.conventions")
+def test_every_attribute_is_a_published_one_or_has_our_prefix() -> None:
+    published: set[object] = set()
+    for module in ("_incubating.attributes.gen_ai_attributes", "attributes.error_attributes"):
+        published |= {
+            each
+            for each in vars(importlib.import_module(f"opentelemetry.semconv.{module}")).values()
+            if isinstance(each, str)
+        }
+
+    assert [name for name in words.ATTRIBUTES if name not in published and not name.startswith("armory.tool.")] == []
+    assert {"gen_ai.tool.call.arguments", "gen_ai.tool.call.result"} <= published - words.ATTRIBUTES.keys()
+
+
+@requirement("telemetry.identity")
+async def test_on_whose_behalf_a_call_is_made_is_told_only_when_asked_for() -> None:
+    told: list[dict[str, object]] = []
+    for identify in ((), IDENTITIES):
+        exported = Exported()
+        async with exported.supervisor(Toolbox([add]), identify=identify) as supervisor:
+            await supervisor.execute(ADD, request_context=ANN)
+        told.append(
+            {name: said(exported.of_tool("add")).get(name) for name in (words.OWNER, words.AGENT, words.CONVERSATION)}
+        )
+
+    assert told[0] == dict.fromkeys((words.OWNER, words.AGENT, words.CONVERSATION))
+    assert told[1] == {words.OWNER: "run-7", words.AGENT: "scout", words.CONVERSATION: "talk-1"}
+
+
+@requirement("telemetry.identity")
+@pytest.mark.parametrize("wrong", ["owner", ["tenant"], None], ids=["a word", "unknown", "None"])
+async def test_who_asks_for_another_identity_is_told_which_there_are(wrong: object) -> None:
+    async with open_supervisor(Toolbox([add])) as supervisor:
+        with pytest.raises(DefinitionError, match="owner, agent, conversation"):
+            instrument(supervisor, identify=wrong)  # type: ignore[arg-type]
+
+
+@requirement("telemetry.names")
+async def test_what_a_model_made_up_is_no_name_of_a_span() -> None:
+    exported = Exported()
+    async with exported.supervisor(Toolbox([add])) as supervisor:
+        await supervisor.execute(ToolCall("wipe the disk of 10.1.2.3"))
+
+    [span] = exported.spans
+    assert (span.name, said(span)[words.TOOL_NAME], said(span)[words.ERROR_TYPE]) == (
+        "execute_tool",
+        "_OTHER",
+        "NOT_FOUND",
+    )
+    assert "10.1.2.3" not in span.to_json()
+    assert is_error(span)
+
+
+@requirement("telemetry.names")
+async def test_a_misspelt_name_becomes_that_of_the_tool_that_was_meant() -> None:
+    exported = Exported()
+    async with open_supervisor(Toolbox([relay, watch]), resolution=Resolution()) as supervisor:
+        instrument(supervisor, tracer_provider=exported.tracers, meter_provider=exported.meters)
+        await supervisor.execute(ToolCall("Watch", {"seconds": 0}))
+
+    [span] = exported.spans
+    assert (span.name, said(span)[words.TOOL_NAME]) == ("execute_tool watch", "watch")
+    assert said(span)[words.NAME_TIER] != "exact"
+    assert "Watch" not in span.to_json()
+
+
+@tool
+async def fail(category: str, code: str = "") -> None:
+    """Fail in a way that is asked for."""
+    raise ToolFailure("it failed", category=category, code=code or None)  # type: ignore[arg-type]
+
+
+@requirement("telemetry.names")
+@pytest.mark.parametrize(
+    ("code", "told"), [("NO_FUNDS", "NO_FUNDS"), ("card 4111 was refused", "_OTHER")], ids=["a code", "words"]
+)
+async def test_a_code_that_is_none_is_not_told(code: str, told: str) -> None:
+    exported = Exported()
+    async with exported.supervisor(Toolbox([fail])) as supervisor:
+        await supervisor.execute(ToolCall("fail", {"category": "conflict", "code": code}))
+
+    [span] = exported.spans
+    assert said(span)[words.ERROR_TYPE] == told
+
+
+# -- where it hangs
+
+
+@requirement("telemetry.parents")
+async def test_the_parent_is_the_span_that_is_current_where_the_call_is_made() -> None:
+    exported = Exported()
+    async with exported.supervisor(Toolbox([add])) as supervisor:
+        with exported.tracer.start_as_current_span("host"):
+            await supervisor.execute(ADD)
+            await supervisor.execute_batch([ToolCall("add", {"a": n, "b": n}) for n in range(2)])
+
+    host = context_of(exported.called("host"))
+    calls = [span for span in exported.spans if span.name == "execute_tool add"]
+    assert [span.parent is not None and span.parent.span_id for span in calls] == [host.span_id] * 3
+    assert [words.BATCH in said(span) for span in calls] == [False, True, True]
+
+
+@requirement("telemetry.parents")
+async def test_what_a_tool_opens_and_calls_is_below_it() -> None:
+    exported = Exported()
+
+    @tool(effect="read-only")
+    async def outer(ctx: ToolContext) -> object:
+        """Call another tool in a span of its own."""
+        with exported.tracer.start_as_current_span("step"):
+            return (await ctx.call("inner", {})).unwrap()
+
+    @tool(effect="read-only")
+    async def inner() -> bool:
+        """Open a span."""
+        with exported.tracer.start_as_current_span("deep"):
+            return trace.get_current_span().is_recording()
+
+    async with exported.supervisor(Toolbox([outer, inner])) as supervisor:
+        result = await supervisor.execute(ToolCall("outer"))
+
+    assert result.value is True
+    assert exported.parent_of("deep") == "execute_tool inner"
+    assert exported.parent_of("execute_tool inner") == "step"
+    assert exported.parent_of("step") == "execute_tool outer"
+    assert exported.parent_of("execute_tool outer") is None
+
+
+@requirement("telemetry.parents")
+async def test_a_nested_call_from_a_lost_context_still_hangs_below_its_caller() -> None:
+    exported = Exported()
+
+    @tool(effect="read-only")
+    async def outer(ctx: ToolContext) -> object:
+        """Call from a task that was started without any context."""
+        answers: list[object] = []
+
+        async def call() -> None:
+            answers.append((await ctx.call("add", {"a": 1, "b": 1})).unwrap())
+
+        async with trio.open_nursery() as nursery:
+            contextvars.Context().run(nursery.start_soon, call)
+        return answers
+
+    async with exported.supervisor(Toolbox([outer, add])) as supervisor:
+        await supervisor.execute(ToolCall("outer"))
+
+    assert exported.parent_of("execute_tool add") == "execute_tool outer"
+
+
+@requirement("telemetry.threads")
+async def test_threads_see_the_span_and_keep_what_they_change_to_themselves() -> None:
+    exported = Exported()
+    tenant: ContextVar[str] = ContextVar("tenant", default="nobody")
+    seen: list[str] = []
+
+    @tool(effect="read-only")
+    def blocking() -> None:
+        """Open a span in a thread, and change a context variable there."""
+        seen.append(tenant.get())
+        with exported.tracer.start_as_current_span("in a thread"):
+            tenant.set("another")
+
+    @tool(effect="read-only")
+    def counting() -> Iterator[int]:
+        """Open a span in a thread between two chunks."""
+        yield 1
+        with exported.tracer.start_as_current_span("between chunks"):
+            yield 2
+
+    tenant.set("acme")
+    async with exported.supervisor(Toolbox([blocking, counting])) as supervisor:
+        await supervisor.execute(ToolCall("blocking"))
+        assert seen == ["acme"]
+        await supervisor.execute(ToolCall("blocking"))
+        await supervisor.execute(ToolCall("counting"))
+
+    assert seen == ["acme", "acme"]
+    names = {context_of(span).span_id: span.name for span in exported.spans}
+    above = [names[span.parent.span_id] for span in exported.spans if span.parent is not None]
+    assert above == ["execute_tool blocking", "execute_tool blocking", "execute_tool counting"]
+
+
+@requirement("telemetry.parents")
+async def test_middleware_and_hooks_run_in_the_span() -> None:
+    exported = Exported()
+
+    async def around(call: object, context: object, call_next: Callable[[], Awaitable[object]]) -> object:
+        with exported.tracer.start_as_current_span("around"):
+            return await call_next()
+
+    async def available(context: object) -> bool:
+        with exported.tracer.start_as_current_span("available"):
+            await trio.lowlevel.checkpoint()
+        return True
+
+    @tool(effect="read-only", availability=available)
+    async def look() -> None:
+        """Open a span."""
+        with exported.tracer.start_as_current_span("body"):
+            pass
+
+    async with exported.supervisor(Toolbox([look], middleware=[around])) as supervisor:
+        await supervisor.execute(ToolCall("look"))
+
+    assert exported.parent_of("available") == "execute_tool look"
+    assert exported.parent_of("around") == "execute_tool look"
+    assert exported.parent_of("body") == "around"
+
+
+@requirement("telemetry.links")
+async def test_what_a_tool_starts_has_a_trace_of_its_own_that_points_back() -> None:
+    exported = Exported()
+
+    @tool(effect="read-only")
+    async def starter() -> None:
+        """Start another call, and do not wait for it."""
+        current_supervisor().start(ADD)
+
+    async with exported.supervisor(Toolbox([starter, add])) as supervisor:
+        with exported.tracer.start_as_current_span("host"):
+            await supervisor.execute(ToolCall("starter"))
+            supervisor.start(ToolCall("add", {"a": 2, "b": 2}))
+            await supervisor.wait_idle()
+
+    host = context_of(exported.called("host"))
+    first, second = (span for span in exported.spans if span.name == "execute_tool add")
+    assert first.parent is None
+    assert [link.context.span_id for link in first.links] == [context_of(exported.of_tool("starter")).span_id]
+    assert context_of(first).trace_id != host.trace_id
+    assert second.parent is not None
+    assert second.parent.span_id == host.span_id
+
+
+@requirement("telemetry.links")
+async def test_a_call_that_goes_on_after_a_person_agreed_points_to_where_it_waited() -> None:
+    exported = Exported()
+
+    @tool(effect=BANK, requires_approval=True)
+    async def pay(cents: int) -> str:
+        """Pay somebody."""
+        return f"paid {cents}"
+
+    keys = Keyring({"default": [SigningKey("k", b"s" * 32)]})
+    who = RequestContext(principal="ann", tenant="acme", audience="tenant", agent="scout", run="run-7")
+    async with exported.supervisor(Toolbox([pay]), keys=keys) as supervisor:
+        waits = await supervisor.execute(ToolCall("pay", {"cents": 5}), request_context=who)
+        assert waits.pending_approval is not None
+        await supervisor.resume_approval(waits.pending_approval, request_context=who)
+
+    paused, resumed = exported.spans
+    assert (said(paused)[words.OUTCOME], is_error(paused), words.ERROR_TYPE in said(paused)) == (
+        "action_required",
+        False,
+        False,
+    )
+    assert "approval_requested" in event_names(paused)
+    assert "approval_resolved" in event_names(resumed)
+    assert [link.context.span_id for link in resumed.links] == [context_of(paused).span_id]
+
+
+@requirement("telemetry.parents")
+async def test_the_span_of_the_caller_stays_current_whatever_is_streamed(caplog: pytest.LogCaptureFixture) -> None:
+    exported = Exported()
+    async with exported.supervisor(Toolbox([count])) as supervisor:
+        with exported.tracer.start_as_current_span("host") as host, caplog.at_level(logging.DEBUG):
+            async with supervisor.stream(ToolCall("count", {"upto": 100})) as stream:
+                async for _ in stream:
+                    assert trace.get_current_span() is host
+                    break
+            assert trace.get_current_span() is host
+        await supervisor.wait_idle()
+
+    assert [record.getMessage() for record in caplog.records] == []
+    [span] = [span for span in exported.spans if span.name == "execute_tool count"]
+    assert (said(span)[words.CATEGORY], said(span)[words.ABORTED_BY], is_error(span)) == ("cancelled", "caller", False)
+    assert exported.parent_of("execute_tool count") == "host"
+
+
+# -- what counts as an error
+
+
+@tool(effect=BANK, requires_approval=True)
+async def pay() -> str:
+    """Pay somebody."""
+    return "paid"
+
+
+@tool(effect="read-only")
+async def crash() -> None:
+    """Raise."""
+    raise ValueError("no")
+
+
+@requirement("telemetry.status")
+@pytest.mark.parametrize(
+    ("name", "told", "wrong"),
+    [
+        ("crash", "INTERNAL_ERROR", True),
+        ("add", "INVALID_ARGUMENTS", True),
+        ("pay", "APPROVAL_UNAVAILABLE", False),
+        ("nobody", "NOT_FOUND", True),
+    ],
+    ids=["raised", "arguments", "denied", "unknown"],
+)
+async def test_only_what_went_wrong_shows_as_an_error(name: str, told: str, wrong: bool) -> None:
+    exported = Exported()
+    async with exported.supervisor(Toolbox([crash, add, pay])) as supervisor:
+        await supervisor.execute(ToolCall(name))
+
+    [span] = exported.spans
+    assert (said(span)[words.ERROR_TYPE], is_error(span)) == (told, wrong)
+    assert span.status.description is None
+    assert [event for event in event_names(span) if "exception" in event] == []
+
+
+@requirement("telemetry.status")
+async def test_a_timeout_is_an_error_and_an_abort_is_none(autojump_clock: trio.testing.MockClock) -> None:
+    exported = Exported()
+    async with exported.supervisor(Toolbox([sleep])) as supervisor:
+        await supervisor.execute(ToolCall("sleep", {"seconds": 9}), timeout=1)
+        execution = supervisor.start(ToolCall("sleep", {"seconds": 9}))
+        await trio.sleep(1)
+        execution.abort("my password is hunter2")
+        await execution.settled()
+
+    late, stopped = exported.spans
+    assert (said(late)[words.ERROR_TYPE], said(late)[words.ABORTED_BY], is_error(late)) == ("TIMEOUT", "deadline", True)
+    assert (said(stopped)[words.ERROR_TYPE], said(stopped)[words.ABORTED_BY], is_error(stopped)) == (
+        "CANCELLED",
+        "caller",
+        False,
+    )
+    assert (said(stopped)[words.HONOURED], said(stopped)[words.CLEANUP]) == (True, "completed")
+    assert "hunter2" not in stopped.to_json()
+
+
+# -- every way to end
+
+
+@requirement("telemetry.once")
+async def test_a_call_that_never_ran_has_ended_its_span(autojump_clock: trio.testing.MockClock) -> None:
+    exported = Exported()
+    async with exported.supervisor(Toolbox([sleep]), limits=Limits(concurrent=1)) as supervisor:
+        supervisor.start(ToolCall("sleep", {"seconds": 5}))
+        queued = supervisor.start(ToolCall("sleep", {"seconds": 5}, id="second"))
+        await trio.testing.wait_all_tasks_blocked()
+        queued.abort("not needed")
+
+        [span] = exported.spans
+        assert (
+            said(span).items() >= {words.CALL_ID: "second", words.ERROR_TYPE: "NOT_STARTED", words.ATTEMPTS: 0}.items()
+        )
+        assert words.QUEUED not in said(span)
+    assert len(exported.spans) == 2
+
+
+@requirement("telemetry.once")
+async def test_a_span_lasts_until_the_state_is_final(autojump_clock: trio.testing.MockClock) -> None:
+    exported = Exported()
+    async with exported.supervisor(Toolbox([stubborn])) as supervisor:
+        result = await supervisor.execute(ToolCall("stubborn", {"seconds": 20}), timeout=1)
+
+        assert result.error is not None
+        assert result.error.code == "TIMEOUT"
+        assert exported.spans == []
+        await supervisor.wait_idle()
+
+    [span] = exported.spans
+    assert event_names(span) == ["started", "abort_requested", "outcome_decided"]
+    assert (said(span)[words.HONOURED], said(span)[words.EFFECT]) == (False, "completed")
+
+
+@requirement("telemetry.once")
+async def test_a_thread_that_was_left_behind_has_ended_its_span() -> None:
+    exported = Exported()
+    release = threading.Event()
+
+    @tool
+    def hang() -> None:
+        """Wait where nothing reaches it."""
+        release.wait(30)
+
+    try:
+        async with open_supervisor(Toolbox([hang]), cleanup_timeout=0.01, drain_for=0.01) as supervisor:
+            instrument(supervisor, tracer_provider=exported.tracers, meter_provider=exported.meters)
+            supervisor.start(ToolCall("hang"))
+            await trio.testing.wait_all_tasks_blocked()
+    finally:
+        release.set()
+
+    [span] = exported.spans
+    assert (
+        said(span).items()
+        >= {
+            words.STATE: "unknown-effect",
+            words.EFFECT: "unknown",
+            words.CLEANUP: "unresolved",
+            words.PLACEMENT: "thread",
+            words.ABORTED_BY: "shutdown",
+        }.items()
+    )
+
+
+class _Boom(Exception):
+    pass
+
+
+@requirement("telemetry.once")
+@pytest.mark.parametrize("way", ["abort", "raised", "cancelled"])
+async def test_a_supervisor_that_is_left_in_any_way_leaves_no_span_open(
+    way: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    exported = Exported()
+    with pytest.RaisesGroup(_Boom, allow_unwrapped=True) if way == "raised" else trio.CancelScope() as scope:
+        async with exported.supervisor(Toolbox([sleep, relay])) as supervisor:
+            supervisor.start(ToolCall("relay", {"name": "sleep", "seconds": 5}))
+            await trio.testing.wait_all_tasks_blocked()
+            if way == "abort":
+                await supervisor.shutdown("abort")
+            elif way == "raised":
+                raise _Boom
+            else:
+                assert isinstance(scope, trio.CancelScope)
+                scope.cancel()
+                await trio.sleep_forever()
+
+    assert sorted(span.name for span in exported.spans) == ["execute_tool relay", "execute_tool sleep"]
+    assert {said(span)[words.CATEGORY] for span in exported.spans} == {"cancelled"}
+    assert exported.parent_of("execute_tool sleep") == "execute_tool relay"
+
+
+@requirement("telemetry.once")
+async def test_an_interrupted_program_leaves_no_span_open() -> None:
+    exported = Exported()
+
+    @tool
+    async def interrupted() -> None:
+        """As if somebody pressed Ctrl-C."""
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        async with exported.supervisor(Toolbox([interrupted])) as supervisor:
+            await supervisor.execute(ToolCall("interrupted"))
+
+    [span] = exported.spans
+    assert said(span)[words.CATEGORY] == "cancelled"
+
+
+@requirement("telemetry.once")
+async def test_each_span_is_ended_once(monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock) -> None:
+    exported = Exported()
+    ended: list[ReadableSpan] = []
+    whole = exported.exporter.export
+
+    def export(spans: object) -> object:
+        ended.extend(spans)  # type: ignore[arg-type]
+        return whole(spans)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(exported.exporter, "export", export)
+    async with exported.supervisor(
+        Toolbox([add, sleep, stubborn, crash, count]), limits=Limits(concurrent=4)
+    ) as supervisor:
+        calls = [
+            ADD,
+            ToolCall("crash"),
+            ToolCall("count", {"upto": 3}),
+            ToolCall("nobody"),
+            ToolCall("add", {"a": "x"}),
+        ]
+        calls += [ToolCall("stubborn", {"seconds": 9}), ToolCall("sleep", {"seconds": 9})]
+        await supervisor.execute_batch(calls * 3, timeout=2)
+
+    assert len(ended) == 21
+    assert len({context_of(span).span_id for span in ended}) == 21
+
+
+@requirement("telemetry.stop")
+async def test_stopping_ends_what_is_open_and_tells_nothing_more(autojump_clock: trio.testing.MockClock) -> None:
+    exported = Exported()
+    async with open_supervisor(Toolbox([sleep])) as supervisor:
+        stop = instrument(supervisor, tracer_provider=exported.tracers, meter_provider=exported.meters)
+        supervisor.start(ToolCall("sleep", {"seconds": 5}))
+        await trio.testing.wait_all_tasks_blocked()
+        stop()
+        stop()
+
+        [span] = exported.spans
+        assert said(span)[words.UNFINISHED] is True
+        await supervisor.execute(ToolCall("sleep", {"seconds": 1}))
+    assert len(exported.spans) == 1
+
+
+@requirement("telemetry.stop")
+async def test_what_runs_already_has_no_span_and_comes_to_no_harm(autojump_clock: trio.testing.MockClock) -> None:
+    exported = Exported()
+    async with open_supervisor(Toolbox([sleep])) as supervisor:
+        before = supervisor.start(ToolCall("sleep", {"seconds": 5}))
+        await trio.testing.wait_all_tasks_blocked()
+        instrument(supervisor, tracer_provider=exported.tracers, meter_provider=exported.meters)
+        result = await before.result()
+
+    assert (result.value, exported.spans) == ("slept", [])
+    assert sum(exported.points("armory.tool.calls").values()) == 1
+
+
+# -- what happens on the way
+
+
+@requirement("telemetry.events")
+async def test_retries_effects_and_loops_are_events_of_the_span(autojump_clock: trio.testing.MockClock) -> None:
+    exported = Exported()
+
+    @tool(effect=BANK, effect_windows=True)
+    async def charge(ctx: ToolContext) -> AsyncIterator[int]:
+        """Open a window at the second try."""
+        tries.append(1)
+        if len(tries) == 2:
+            raise ConnectionError("the line is down")
+        async with ctx.effect("charge the card 4111", target="stripe:acct_1"):
+            yield 1
+
+    tries: list[int] = []
+    toolbox = Toolbox([charge], middleware=[Retry(RetryPolicy(attempts=2))])
+    async with open_supervisor(toolbox, loops=LoopDetection(warn_at=2)) as supervisor:
+        instrument(supervisor, tracer_provider=exported.tracers, meter_provider=exported.meters)
+        for _ in range(2):
+            await supervisor.execute(ToolCall("charge"))
+
+    _, span = exported.spans
+    assert event_names(span) == [
+        "loop_warned",
+        "started",
+        "stream_closed",
+        "started",
+        "effect_opened",
+        "stream_opened",
+        "effect_closed",
+        "stream_closed",
+        "outcome_decided",
+    ]
+    assert "4111" not in span.to_json()
+    assert "acct_1" not in span.to_json()
+
+
+@requirement("telemetry.events")
+async def test_the_ledger_s_answer_stands_on_the_span() -> None:
+    exported = Exported()
+
+    @tool(effect=BANK)
+    async def pay(cents: int) -> str:
+        """Pay somebody."""
+        return f"paid {cents}"
+
+    async with exported.supervisor(Toolbox([pay])) as supervisor:
+        for _ in range(2):
+            await supervisor.execute(
+                ToolCall("pay", {"cents": 5}), idempotency_key="order-7", request_context=RequestContext(tenant="acme")
+            )
+
+    assert [said(span)[words.LEDGER] for span in exported.spans] == ["fresh", "deduped"]
+    assert "order-7" not in "".join(span.to_json() for span in exported.spans)
+    assert sum(exported.points("armory.ledger.answers").values()) == 2
+
+
+@requirement("telemetry.off")
+async def test_what_is_not_sampled_still_passes_its_trace_on() -> None:
+    exported = Exported()
+    exported.tracers.sampler = ALWAYS_OFF
+    async with exported.supervisor(Toolbox([add])) as supervisor:
+        result = await supervisor.execute(ADD)
+
+    assert (result.value, exported.spans) == (3, [])
+    assert sum(exported.points("armory.tool.calls").values()) == 1
+
+
+@requirement("telemetry.off")
+async def test_a_tracer_that_fails_harms_no_call(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exported = Exported()
+
+    def start_span(*_: object, **options: object) -> NoReturn:
+        raise RuntimeError("the secret of the tracer")
+
+    async with open_supervisor(Toolbox([add])) as supervisor:
+        monkeypatch.setattr("opentelemetry.sdk.trace.Tracer.start_span", start_span)
+        instrument(supervisor, tracer_provider=exported.tracers, meter_provider=exported.meters)
+        results = [await supervisor.execute(ADD) for _ in range(3)]
+
+    assert [result.value for result in results] == [3, 3, 3]
+    assert [record.getMessage() for record in caplog.records] == ["the probe _Telemetry raised RuntimeError"]
