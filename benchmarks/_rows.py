@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from . import _by_hand, _hosted, _killing, _supervised
+from . import _by_hand, _hosted, _killing, _supervised, _telemetry
 from ._row import Row, importing, run, run_on_asyncio, run_with_fewer
 from ._sizes import BATCH, BUFFER, CALLS, FEW, STALLED, WATCHERS
 
@@ -217,6 +217,30 @@ ROWS: Final = (
         budget=1.4,
         lengths=(_KEPT, 2 * _KEPT),
         judged_by="instructions",
+    ),
+    Row(
+        name="telemetry",
+        work="one call after the other, with a span and metrics of OpenTelemetry's SDK, not exported",
+        against="the same without",
+        unit="call",
+        ours=run(_telemetry.traced),
+        other=run(_supervised.sequential),
+        count=1_000,
+        rounds=15,
+        budget=None,
+        lengths=(_KEPT, 2 * _KEPT),
+    ),
+    Row(
+        name="telemetry-unsampled",
+        work="one call after the other, with metrics, and a span that the sampler does not want",
+        against="the same without",
+        unit="call",
+        ours=run(_telemetry.unsampled),
+        other=run(_supervised.sequential),
+        count=1_000,
+        rounds=15,
+        budget=None,
+        lengths=(_KEPT, 2 * _KEPT),
     ),
     Row(
         name="stream",

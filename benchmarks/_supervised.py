@@ -21,16 +21,17 @@ from ._tools import TOOLBOX, call
 async def sequential(count: int) -> Sample:
     """One call after the other."""
     async with open_supervisor(TOOLBOX) as supervisor:
-        return await _one_by_one(supervisor, "add", count)
+        return await one_by_one(supervisor, "add", count)
 
 
 async def in_threads(count: int) -> Sample:
     """One call after the other, each of them in a thread."""
     async with open_supervisor(TOOLBOX) as supervisor:
-        return await _one_by_one(supervisor, "add_blocking", count)
+        return await one_by_one(supervisor, "add_blocking", count)
 
 
-async def _one_by_one(supervisor: Supervisor, name: str, count: int) -> Sample:
+async def one_by_one(supervisor: Supervisor, name: str, count: int) -> Sample:
+    """One call of a tool after the other."""
     result = await supervisor.execute(call(name, 0))
     watch = Stopwatch()
     for number in range(count):
@@ -200,7 +201,7 @@ async def pause(count: int) -> Sample:
 async def among(live: int) -> Sample:
     """One call after the other, while *live* executions wait."""
     async with _held(live) as supervisor:
-        return await _one_by_one(supervisor, "add", CALLS)
+        return await one_by_one(supervisor, "add", CALLS)
 
 
 async def pause_among(live: int) -> Sample:
@@ -232,7 +233,7 @@ async def after(ended: int) -> Sample:
     """One call after the other, when *ended* executions have ended."""
     async with open_supervisor(TOOLBOX) as supervisor:
         await _batches(supervisor, ended)
-        return await _one_by_one(supervisor, "add", CALLS)
+        return await one_by_one(supervisor, "add", CALLS)
 
 
 async def after_few(_: int) -> Sample:

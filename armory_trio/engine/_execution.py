@@ -187,6 +187,11 @@ class Record(Effects):
         return self.options.metadata
 
     @property
+    def trace(self) -> object:
+        """What telemetry hangs it below, if the call says so."""
+        return self.options.trace
+
+    @property
     def claimed(self) -> bool:
         """Whether it holds an attempt in the ledger."""
         return self.entry is not None and self.entry.attempt_id is not None

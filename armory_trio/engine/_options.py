@@ -39,6 +39,8 @@ class CallOptions(TypedDict, total=False):
             which was recorded under another policy.
         elicit: Asks a person on behalf of the tool.
         metadata: Anything; handed to the tool by reference, never copied, logged, stored or shown.
+        trace: What telemetry hangs the call below, as its room says; handed on by reference. Calls that the tool makes
+            do not inherit it.
     """
 
     owner_id: str | None
@@ -51,6 +53,7 @@ class CallOptions(TypedDict, total=False):
     resolution_receipt: Receipt | None
     elicit: Elicitor | None
     metadata: object
+    trace: object
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -68,6 +71,7 @@ class Options(msgspec.Struct, frozen=True):
     resolution_receipt: Receipt | None = None
     asks_ledger: bool = False
     """Whether one of the last two is given."""
+    trace: object = None
 
 
 NO_OPTIONS: Final = Options()

@@ -23,6 +23,7 @@ class Observed(Protocol):
         started_at: When its body was entered.
         request_context: On whose behalf it runs.
         metadata: What the call came with besides.
+        trace: What the call says that telemetry hangs it below.
         definition: What its tool is; None as long as none was found for it.
         result: Its result, from the moment that the outcome is decided until the state is final.
     """
@@ -47,6 +48,8 @@ class Observed(Protocol):
     def request_context(self) -> RequestContext | None: ...
     @property
     def metadata(self) -> object: ...
+    @property
+    def trace(self) -> object: ...
     @property
     def definition(self) -> ToolDefinition | None: ...
     @property

@@ -25,7 +25,7 @@ from ..engine import (
 )
 from ._vocabulary import code_of
 
-Fact: TypeAlias = str | int | bool
+Fact: TypeAlias = str | float | bool
 
 NAMES: Final[Mapping[type[OfExecution], str]] = {
     ExecutionAdmitted: "admitted",

@@ -6,9 +6,33 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final, cast
 
+import msgspec
 from opentelemetry import trace
 from opentelemetry.context import Context
+from opentelemetry.trace import Link
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """Where the span of a call belongs, said with the call: its option ``trace``.
+
+    Args:
+        parent: The context that its span begins in; None for the current one.
+        links: Spans that it points to.
+
+    Raises:
+        TypeError: They are something else.
+    """
+
+    parent: Context | None = None
+    links: tuple[Link, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.parent, Context | None):  # pyright: ignore[reportUnnecessaryIsInstance]  # a host need not be typed
+            raise TypeError(f"Trace(parent={self.parent!r}): give an OpenTelemetry Context, or None")
+        if not all(isinstance(link, Link) for link in self.links):  # pyright: ignore[reportUnnecessaryIsInstance]  # likewise
+            raise TypeError(f"Trace(links={self.links!r}): give OpenTelemetry Links")
+
 
 TRACEPARENT: Final = "traceparent"
 TRACESTATE: Final = "tracestate"

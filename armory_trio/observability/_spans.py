@@ -25,7 +25,7 @@ from ..engine import (
 )
 from . import _vocabulary as words
 from ._narration import NAMES, facts_of
-from ._propagation import trace_context_of
+from ._propagation import Trace, trace_context_of
 from ._vocabulary import Identity
 
 _PAUSED_AT_MOST: Final = 1024
@@ -88,6 +88,13 @@ class Spans:
         )
 
     def _parent_of(self, event: ExecutionAdmitted, execution: Observed) -> tuple[Context, list[Link]]:
+        told = execution.trace
+        if not isinstance(told, Trace):
+            return self._found_parent_of(event, execution)
+        parent, links = self._found_parent_of(event, execution) if told.parent is None else (told.parent, [])
+        return parent, [*links, *told.links]
+
+    def _found_parent_of(self, event: ExecutionAdmitted, execution: Observed) -> tuple[Context, list[Link]]:
         here = contexts.get_current()
         ambient = trace.get_current_span(here).get_span_context()
         if event.parent_id is not None:

@@ -21,11 +21,11 @@ from ..engine import (
     Supervisor,
 )
 from ._metrics import SCOPE, Measures
-from ._propagation import trace_context_of, with_trace_context
+from ._propagation import Trace, trace_context_of, with_trace_context
 from ._spans import Spans
 from ._vocabulary import Identity, check_identities
 
-__all__ = ("Identity", "instrument", "trace_context_of", "with_trace_context")
+__all__ = ("Identity", "Trace", "instrument", "trace_context_of", "with_trace_context")
 
 
 class _Telemetry:
@@ -76,7 +76,7 @@ def instrument(
     """Make a span of each execution that *supervisor* admits from now on, and measure them.
 
     The parent of a span is what is current where the call is made; or what ``traceparent`` in the call's ``metadata``
-    names, and then the current span is linked. What a tool starts with ``supervisor.start`` begins a trace of its own,
+    names, and then the current span is linked; or what its option ``trace`` says, a `Trace`. What a tool starts with ``supervisor.start`` begins a trace of its own,
     linked to the tool. In the task of the execution, and in its threads, the span is current: what hooks, middleware and
     the body open there are its children. It ends when the state is final.
 

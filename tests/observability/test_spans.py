@@ -36,7 +36,7 @@ from armory_trio.definitions import EffectMapping
 from armory_trio.middleware import Retry, RetryPolicy
 from armory_trio.observability import _vocabulary as words
 from armory_trio.observability._vocabulary import IDENTITIES
-from armory_trio.observability.otel import instrument
+from armory_trio.observability.otel import Trace, instrument
 from tests.engine.tools import add, count, relay, sleep, stubborn, watch
 from tests.requirements import requirement
 
@@ -354,6 +354,35 @@ async def test_the_span_of_the_caller_stays_current_whatever_is_streamed(caplog:
     [span] = [span for span in exported.spans if span.name == "execute_tool count"]
     assert (said(span)[words.CATEGORY], said(span)[words.ABORTED_BY], is_error(span)) == ("cancelled", "caller", False)
     assert exported.parent_of("execute_tool count") == "host"
+
+
+@requirement("telemetry.parents", "telemetry.links")
+async def test_a_call_says_itself_where_its_span_belongs() -> None:
+    exported = Exported()
+    with exported.tracer.start_as_current_span("workflow") as workflow:
+        below = trace.set_span_in_context(workflow)
+    link = trace.Link(workflow.get_span_context(), {"why": "the same order"})
+    async with exported.supervisor(Toolbox([relay, watch])) as supervisor:
+        call = ToolCall("relay", {"name": "watch", "seconds": 0})
+        with exported.tracer.start_as_current_span("host"):
+            await supervisor.execute(call, trace=Trace(below))
+            await supervisor.execute(call, trace=Trace(links=(link,)))
+            await supervisor.execute(call, trace="rubbish")
+
+    relays = [span for span in exported.spans if span.name == "execute_tool relay"]
+    watches = [span for span in exported.spans if span.name == "execute_tool watch"]
+    host = context_of(exported.called("host"))
+    assert [span.parent for span in relays] == [workflow.get_span_context(), host, host]
+    assert [list(span.links) for span in relays] == [[], [link], []]
+    assert [span.parent for span in watches] == [context_of(span) for span in relays]
+    assert [list(span.links) for span in watches] == [[], [], []]
+
+
+@requirement("telemetry.links")
+@pytest.mark.parametrize("wrong", [{"parent": "00-1-2-01"}, {"links": ("no link",)}], ids=["parent", "links"])
+def test_what_is_no_place_in_a_trace_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(TypeError, match=r"give .*OpenTelemetry"):
+        Trace(**wrong)  # type: ignore[arg-type]
 
 
 # -- what counts as an error

@@ -57,6 +57,25 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "A parent that comes with a call is used, and the current one linked; rubbish is ignored, and no tool sees it as an "
         "argument.",
     ),
+    "telemetry.discreet": Requirement(
+        "design 12, design 13",
+        "A secret in arguments, results, exceptions, their causes, metadata, headers or the request context shows in no span, "
+        "metric, log line, snapshot, event or summary of the ledger.",
+    ),
+    "telemetry.otlp": Requirement("design 13", "What is exported arrives at a real receiver over OTLP/HTTP."),
+    "telemetry.pages": Requirement("design 13", "The page of telemetry lists exactly what is exported."),
+    "examples.telemetry": Requirement(
+        "design 13, design 15",
+        "The example shows a turn of an agent as one trace, and its log, without the secret in it.",
+    ),
+    "logs.lines": Requirement("design 13", "Each step of an execution is one log line with its ids."),
+    "logs.bound": Requirement(
+        "design 13", "Lines that a tool writes itself carry the ids of its execution, in threads as well."
+    ),
+    "logs.redaction": Requirement(
+        "design 13", "Logging that we configure masks privileged keys and what looks like a secret, unless told not to."
+    ),
+    "logs.quiet": Requirement("design 13", "Importing configures nothing, and a logger that fails harms no call."),
     "probes.attached": Requirement(
         "design 14", "A probe is told at once, in the task in which it happens, and what it raises harms nobody."
     ),

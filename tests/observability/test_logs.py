@@ -1,0 +1,290 @@
+"""A line for each step, ids in a tool's own lines, and nothing configured that nobody asked for."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Final, cast
+
+import pytest
+import structlog
+import trio
+import trio.testing
+from structlog.testing import capture_logs
+
+from armory_trio import (
+    DefinitionError,
+    LiveToolbox,
+    RequestContext,
+    Toolbox,
+    ToolCall,
+    ToolContext,
+    open_supervisor,
+    tool,
+)
+from armory_trio.observability._vocabulary import IDENTITIES
+from armory_trio.observability.logs import add_trace, configure_logging, log_executions
+from armory_trio.observability.otel import instrument
+from tests.engine.tools import add, count, sleep, stubborn
+from tests.requirements import requirement
+
+from .exporting import Exported, context_of
+
+ADD: Final = ToolCall("add", {"a": 1, "b": 2}, id="call-1")
+
+Line = dict[str, object]
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    structlog.reset_defaults()
+    structlog.contextvars.clear_contextvars()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def steps(lines: list[Line]) -> list[object]:
+    return [line["event"] for line in lines]
+
+
+async def lines_of(*calls: ToolCall, toolbox: Toolbox, seconds: float = 60) -> list[Line]:
+    with capture_logs(processors=[structlog.contextvars.merge_contextvars]) as found:
+        async with open_supervisor(toolbox) as supervisor:
+            log_executions(supervisor)
+            await supervisor.execute_batch(calls, timeout=seconds)
+    return cast("list[Line]", found)
+
+
+@requirement("logs.lines")
+async def test_each_step_is_a_line_with_the_ids() -> None:
+    lines = await lines_of(ADD, toolbox=Toolbox([add]))
+
+    assert steps(lines) == [
+        "execution.admitted",
+        "execution.started",
+        "execution.outcome_decided",
+        "execution.settled",
+        "supervisor.closed",
+    ]
+    assert {(line["call_id"], line["tool"]) for line in lines[:-1]} == {("call-1", "add")}
+    assert len({line["execution_id"] for line in lines[:-1]}) == 1
+    assert [line["log_level"] for line in lines] == ["debug", "debug", "debug", "info", "info"]
+    assert lines[3].items() >= {"state": "terminal", "outcome": "success", "effect": "none", "attempts": 1}.items()
+
+
+@requirement("logs.lines")
+async def test_what_goes_wrong_is_louder_than_what_was_stopped(autojump_clock: trio.testing.MockClock) -> None:
+    calls = (ToolCall("nobody"), ToolCall("add"), ToolCall("stubborn", {"seconds": 9}), ToolCall("count", {"upto": 2}))
+    lines = await lines_of(*calls, toolbox=Toolbox([add, stubborn, count]), seconds=1)
+
+    ends = {line["tool"]: line for line in lines if line["event"] == "execution.settled"}
+    assert {name: line["log_level"] for name, line in ends.items()} == {
+        "nobody": "warning",
+        "add": "warning",
+        "stubborn": "warning",
+        "count": "info",
+    }
+    assert (
+        ends["stubborn"].items()
+        >= {"code": "TIMEOUT", "category": "timeout", "duration": 9.0, "aborted_by": "deadline"}.items()
+    )
+    assert [step for step in steps(lines) if "stream" in str(step)] == [
+        "execution.stream_opened",
+        "execution.stream_closed",
+    ]
+
+
+@requirement("logs.lines")
+async def test_the_owner_is_written_only_when_that_is_asked_for() -> None:
+    for identify in ((), IDENTITIES):
+        with capture_logs() as lines:
+            async with open_supervisor(Toolbox([add])) as supervisor:
+                log_executions(supervisor, identify=identify)
+                await supervisor.execute(ADD, request_context=RequestContext(owner="run-7", session="talk-1"))
+        told = {(line.get("owner"), line.get("conversation")) for line in lines if "execution_id" in line}
+        assert told == ({("run-7", "talk-1")} if identify else {(None, None)})
+
+
+@requirement("logs.lines")
+async def test_a_toolbox_that_is_exchanged_is_a_line() -> None:
+    live = LiveToolbox(Toolbox([add]))
+    with capture_logs() as lines:
+        async with open_supervisor(live) as supervisor:
+            log_executions(supervisor)
+            live.swap(Toolbox([add, sleep]))
+
+    assert lines[0].items() >= {"event": "toolbox.changed", "added": ("default:sleep",)}.items()
+
+
+@requirement("logs.bound")
+async def test_a_tool_s_own_lines_carry_its_ids_in_tasks_and_threads() -> None:
+    own = structlog.get_logger()
+
+    @tool(effect="read-only")
+    async def outer(ctx: ToolContext) -> None:
+        """Write a line before and after calling another tool."""
+        own.info("before")
+        (await ctx.call("inner", {})).unwrap()
+        own.info("after")
+
+    @tool(effect="read-only")
+    def inner() -> None:
+        """Write a line in a thread."""
+        own.info("inside")
+
+    structlog.contextvars.bind_contextvars(request="r-1")
+    with capture_logs(processors=[structlog.contextvars.merge_contextvars]) as lines:
+        async with open_supervisor(Toolbox([outer, inner])) as supervisor:
+            log_executions(supervisor)
+            result = await supervisor.execute(ToolCall("outer", id="call-1"))
+        own.info("outside")
+
+    told = {line["event"]: (line.get("tool"), line.get("execution_id"), line["request"]) for line in lines}
+    assert told["before"] == told["after"] == ("outer", result.execution_id, "r-1")
+    assert told["inside"][0] == "inner"
+    assert told["inside"][1] != result.execution_id
+    assert told["outside"] == (None, None, "r-1")
+
+
+@requirement("logs.bound")
+async def test_a_line_has_what_was_bound_where_the_call_was_made_and_not_where_it_was_stopped(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    with capture_logs(processors=[structlog.contextvars.merge_contextvars]) as lines:
+        async with open_supervisor(Toolbox([sleep])) as supervisor:
+            log_executions(supervisor)
+            with structlog.contextvars.bound_contextvars(request="of the caller"):
+                execution = supervisor.start(ToolCall("sleep", {"seconds": 5}))
+            await trio.testing.wait_all_tasks_blocked()
+            with structlog.contextvars.bound_contextvars(request="of somebody else", user="eve"):
+                execution.abort("enough")
+            await execution.settled()
+
+    told = {line["event"]: (line.get("request"), line.get("user")) for line in lines if "execution_id" in line}
+    assert told["execution.abort_requested"] == ("of the caller", None)
+    assert set(told.values()) == {("of the caller", None)}
+
+
+class _Broken:
+    def debug(self, event: str, **facts: object) -> None:
+        raise RuntimeError("the disk is full of secrets")
+
+    info = warning = debug
+
+
+@requirement("logs.quiet")
+async def test_a_logger_that_fails_harms_no_call(caplog: pytest.LogCaptureFixture) -> None:
+    async with open_supervisor(Toolbox([add])) as supervisor:
+        log_executions(supervisor, _Broken())
+        result = await supervisor.execute(ADD)
+
+    assert result.value == 3
+    assert [record.getMessage() for record in caplog.records] == ["the probe Lines raised RuntimeError"]
+
+
+@requirement("logs.quiet")
+async def test_what_was_stopped_writes_nothing_more() -> None:
+    with capture_logs() as lines:
+        async with open_supervisor(Toolbox([add])) as supervisor:
+            stop = log_executions(supervisor)
+            stop()
+            stop()
+            await supervisor.execute(ADD)
+
+    assert lines == []
+
+
+@requirement("logs.quiet")
+def test_importing_configures_nothing() -> None:
+    program = (
+        "import logging, structlog, sys; before = logging.getLogger().handlers[:]\n"
+        "import armory_trio.observability.logs\n"
+        "print(structlog.is_configured(), logging.getLogger().handlers == before, 'opentelemetry' in sys.modules)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert told.stdout.split() == ["False", "True", "False"]
+
+
+# -- configure_logging
+
+
+@requirement("logs.lines", "logs.bound")
+async def test_json_lines_carry_ids_and_traces_also_those_of_other_libraries() -> None:
+    exported, written = Exported(), io.StringIO()
+
+    @tool(effect="read-only")
+    async def talks() -> None:
+        """Write a line of each kind."""
+        structlog.get_logger().info("by structlog", shelf=7)
+        logging.getLogger("some.library").warning("by %s", "logging")
+
+    configure_logging("json", level="DEBUG", stream=written)
+    configure_logging("json", level="DEBUG", stream=written)
+    async with open_supervisor(Toolbox([talks])) as supervisor:
+        instrument(supervisor, tracer_provider=exported.tracers, meter_provider=exported.meters)
+        log_executions(supervisor)
+        result = await supervisor.execute(ToolCall("talks"))
+
+    lines = {line["event"]: line for line in map(json.loads, written.getvalue().splitlines())}
+    span = context_of(exported.of_tool("talks"))
+    for event, level in (("by structlog", "info"), ("by logging", "warning"), ("execution.settled", "info")):
+        assert (
+            lines[event].items()
+            >= {
+                "level": level,
+                "execution_id": result.execution_id,
+                "tool": "talks",
+                "trace_id": f"{span.trace_id:032x}",
+                "span_id": f"{span.span_id:016x}",
+            }.items()
+        )
+    assert lines["by structlog"]["shelf"] == 7
+    assert str(lines["by structlog"]["timestamp"]).endswith("Z")
+
+
+@requirement("logs.redaction")
+def test_lines_for_people_are_masked_too() -> None:
+    written = io.StringIO()
+    configure_logging(stream=written)
+    try:
+        int("password=hunter2")
+    except ValueError:
+        structlog.get_logger().exception("login failed", user="ann", password="hunter2")
+        logging.getLogger("some.library").exception("token=%s", "hunter2")
+    structlog.get_logger().debug("not shown")
+
+    told = written.getvalue()
+    assert "hunter2" not in told
+    assert "ann" in told
+    assert "ValueError" in told
+    assert "not shown" not in told
+
+
+@requirement("logs.redaction")
+def test_masking_can_be_switched_off() -> None:
+    written = io.StringIO()
+    configure_logging("json", redact=None, stream=written)
+    structlog.get_logger().info("login", password="hunter2")
+
+    assert "hunter2" in written.getvalue()
+
+
+@requirement("logs.quiet")
+@pytest.mark.parametrize(("option", "value"), [("renderer", "xml"), ("level", "LOUD")])
+def test_what_cannot_be_configured_is_named(option: str, value: str) -> None:
+    with pytest.raises(DefinitionError, match=value):
+        configure_logging(**{option: value})  # type: ignore[arg-type]
+    assert not structlog.is_configured()
+
+
+@requirement("logs.bound")
+def test_without_a_span_no_trace_is_written() -> None:
+    assert add_trace(None, "info", {"event": "x"}) == {"event": "x"}
