@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from collections.abc import Callable, Collection, MutableMapping
 from typing import Final, Literal, TextIO, cast
@@ -22,6 +23,11 @@ Renderer = Literal["human", "json"]
 
 _RENDERERS: Final[tuple[Renderer, ...]] = ("human", "json")
 _DEFAULT: Final = Redaction()
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_STEERING: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_TRACEBACKS: Final = ("exception", "stack")
+"""What has several lines."""
 
 
 def log_executions(
@@ -118,6 +124,20 @@ def configure_logging(
     root.setLevel(number)
 
 
+def _tame(_: object, __: str, event_dict: MutableMapping[str, object]) -> dict[str, object]:
+    """Write out control characters, with which a text could forge lines and steer a terminal."""
+    return {
+        name: (_STEERING if name in _TRACEBACKS else _CONTROL).sub(_written_out, value)
+        if isinstance(value, str)
+        else value
+        for name, value in event_dict.items()
+    }
+
+
+def _written_out(found: re.Match[str]) -> str:
+    return found.group().encode("unicode_escape").decode("ascii")
+
+
 def _last(renderer: Renderer, redact: Redaction | None, stream: TextIO) -> list[Processor]:
     found: list[Processor] = [
         structlog.stdlib.ProcessorFormatter.remove_processors_meta,
@@ -129,5 +149,6 @@ def _last(renderer: Renderer, redact: Redaction | None, stream: TextIO) -> list[
         found.append(structlog.processors.JSONRenderer())
     else:
         plain = structlog.dev.plain_traceback
+        found.append(cast("Processor", _tame))
         found.append(structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=plain))
     return found

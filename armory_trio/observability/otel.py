@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Collection
 
 from opentelemetry import metrics, trace
@@ -50,11 +51,11 @@ class _Telemetry:
             case ExecutionStarted():
                 measures.started(event, execution)
             case OutcomeDecided():
-                spans.decided(execution)
                 measures.decided(execution)
+                spans.decided(execution)
             case ExecutionSettled():
-                spans.end(event, execution)
                 measures.settled(event, execution)
+                spans.end(event, execution)
             case _:
                 pass
 
@@ -97,8 +98,11 @@ def instrument(
     tracers = tracer_provider if tracer_provider is not None else trace.get_tracer_provider()
     meters = meter_provider if meter_provider is not None else metrics.get_meter_provider()
 
+    host = weakref.ref(supervisor)  # which does not know what it shares with its executions, and should be let go
+
     def find(name: str) -> ToolDefinition | None:
-        found = supervisor.toolbox.get(name)
+        there = host()
+        found = None if there is None else there.toolbox.get(name)
         return None if found is None else found.definition
 
     spans = Spans(tracers.get_tracer(SCOPE), find, said)

@@ -123,6 +123,31 @@ async def test_a_toolbox_that_is_exchanged_is_a_line() -> None:
     assert lines[0].items() >= {"event": "toolbox.changed", "added": ("default:sleep",)}.items()
 
 
+@requirement("logs.lines")
+async def test_what_a_tool_reports_is_no_line_and_what_runs_already_gets_the_rest_of_its_lines(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    @tool(effect="read-only")
+    async def chatty(ctx: ToolContext) -> None:
+        """Report."""
+        await trio.sleep(1)
+        ctx.progress(50, "half way")
+        ctx.log("info", "a line of its own")
+
+    with capture_logs() as lines:
+        async with open_supervisor(Toolbox([chatty])) as supervisor:
+            execution = supervisor.start(ToolCall("chatty"))
+            await trio.testing.wait_all_tasks_blocked()
+            log_executions(supervisor)
+            await execution.settled()
+
+    assert [line["event"] for line in lines] == [
+        "execution.outcome_decided",
+        "execution.settled",
+        "supervisor.closed",
+    ]
+
+
 @requirement("logs.bound")
 async def test_a_tool_s_own_lines_carry_its_ids_in_tasks_and_threads() -> None:
     own = structlog.get_logger()
@@ -266,6 +291,26 @@ def test_lines_for_people_are_masked_too() -> None:
     assert "ann" in told
     assert "ValueError" in told
     assert "not shown" not in told
+
+
+@requirement("logs.redaction")
+async def test_a_name_that_a_model_made_up_neither_forges_lines_nor_steers_a_terminal() -> None:
+    written = io.StringIO()
+    configure_logging(stream=written)
+    async with open_supervisor(Toolbox([add])) as supervisor:
+        log_executions(supervisor)
+        await supervisor.execute(ToolCall("\x1b[2J\x9bm\nall_is_well"))
+    logging.getLogger("some.library").warning("two\r\nlines")
+
+    told = written.getvalue()
+    assert len(told.splitlines()) == 4
+    try:
+        int("\x1b[2J")
+    except ValueError:
+        structlog.get_logger().exception("two lines\n and more")
+    told = written.getvalue()
+    assert [sign for sign in told if not sign.isprintable() and sign != "\n"] == []
+    assert "all_is_well" in told
 
 
 @requirement("logs.redaction")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import importlib
 import logging
@@ -23,6 +24,7 @@ from armory_trio import (
     LoopDetection,
     RequestContext,
     Resolution,
+    Supervisor,
     Toolbox,
     ToolCall,
     ToolContext,
@@ -33,6 +35,8 @@ from armory_trio import (
 )
 from armory_trio.authority.signing import Keyring, SigningKey
 from armory_trio.definitions import EffectMapping
+from armory_trio.integrations.asyncio_host import open_asyncio_host
+from armory_trio.integrations.portal import open_blocking_host
 from armory_trio.middleware import Retry, RetryPolicy
 from armory_trio.observability import _vocabulary as words
 from armory_trio.observability._vocabulary import IDENTITIES
@@ -336,6 +340,75 @@ async def test_a_call_that_goes_on_after_a_person_agreed_points_to_where_it_wait
     assert "approval_requested" in event_names(paused)
     assert "approval_resolved" in event_names(resumed)
     assert [link.context.span_id for link in resumed.links] == [context_of(paused).span_id]
+
+
+@requirement("telemetry.links")
+async def test_only_so_many_waiting_calls_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("armory_trio.observability._spans._PAUSED_AT_MOST", 1)
+    exported = Exported()
+    keys = Keyring({"default": [SigningKey("k", b"s" * 32)]})
+    who = RequestContext(principal="ann", tenant="acme", audience="tenant", agent="scout", run="run-7")
+    async with exported.supervisor(Toolbox([pay]), keys=keys) as supervisor:
+        waits = [await supervisor.execute(ToolCall("pay"), request_context=who) for _ in range(2)]
+        for each in waits:
+            assert each.pending_approval is not None
+            await supervisor.resume_approval(each.pending_approval, request_context=who)
+
+    assert [len(span.links) for span in exported.spans[2:]] == [0, 1]
+
+
+@requirement("telemetry.parents", "telemetry.events")
+async def test_a_person_who_is_asked_in_place_is_asked_in_the_span(autojump_clock: trio.testing.MockClock) -> None:
+    exported = Exported()
+
+    @tool(effect=BANK, requires_approval=True)
+    async def pay(cents: int) -> str:
+        """Pay somebody."""
+        return f"paid {cents}"
+
+    async def ask(request: object) -> bool:
+        with exported.tracer.start_as_current_span("a person"):
+            await trio.sleep(30)
+        return True
+
+    async with exported.supervisor(Toolbox([pay]), approval_handler=ask) as supervisor:
+        result = await supervisor.execute(ToolCall("pay", {"cents": 5}), request_context=ANN)
+
+    span = exported.of_tool("pay")
+    assert result.value == "paid 5"
+    assert exported.parent_of("a person") == "execute_tool pay"
+    assert event_names(span) == ["approval_requested", "approval_resolved", "started", "outcome_decided"]
+    assert said(span)[words.QUEUED] == 30
+
+
+@requirement("telemetry.parents")
+def test_a_call_from_asyncio_hangs_below_its_task() -> None:
+    exported = Exported()
+
+    async def main() -> None:
+        async with open_asyncio_host(Toolbox([add])) as host:
+            instrument(host.supervisor, tracer_provider=exported.tracers, meter_provider=exported.meters)
+            with exported.tracer.start_as_current_span("a task of asyncio"):
+                await host.execute(ADD)
+
+    asyncio.run(main())
+
+    assert exported.parent_of("execute_tool add") == "a task of asyncio"
+
+
+@requirement("telemetry.threads")
+def test_a_call_from_a_plain_thread_hangs_below_what_is_current_there() -> None:
+    exported = Exported()
+
+    async def begin(supervisor: Supervisor) -> None:
+        instrument(supervisor, tracer_provider=exported.tracers, meter_provider=exported.meters)
+
+    with open_blocking_host(Toolbox([add])) as host:
+        host.run(begin)
+        with exported.tracer.start_as_current_span("a plain thread"):
+            host.execute(ADD)
+
+    assert exported.parent_of("execute_tool add") == "a plain thread"
 
 
 @requirement("telemetry.parents")
