@@ -97,10 +97,11 @@ class Spans:
     def _found_parent_of(self, event: ExecutionAdmitted, execution: Observed) -> tuple[Context, list[Link]]:
         here = contexts.get_current()
         ambient = trace.get_current_span(here).get_span_context()
+        tool = self._open.get(event.parent_id or execution.started_by or "")
+        if not ambient.is_valid and tool is not None:  # the tool calls without the context that it was given
+            ambient = tool.get_span_context()
+            here = trace.set_span_in_context(tool, here)
         if event.parent_id is not None:
-            above = self._open.get(event.parent_id)
-            if not ambient.is_valid and above is not None:  # its tool called without the context that it was given
-                here = trace.set_span_in_context(above, here)
             return here, []
         links = [Link(ambient)] if ambient.is_valid else []
         remote = trace_context_of(execution.metadata)
@@ -164,12 +165,13 @@ class Spans:
         span = self._open.pop(execution.id, None)
         if span is None:
             return
-        if span.is_recording():
+        try:
             shot = execution.snapshot()
             span.set_attributes(_final_attributes(shot))
             if event.outcome == "error" and shot.error_category not in _NO_FAILURE:
                 span.set_status(Status(StatusCode.ERROR))
-        span.end()
+        finally:
+            span.end()
 
     def end_all(self) -> None:
         """End what is left: nobody will tell any more how it went on."""
