@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 
 import trio
@@ -107,25 +107,34 @@ async def _look(world: World, witness: Witness, outer: trio.Nursery) -> None:
     outer.cancel_scope.cancel()
 
 
-async def run(program: do.Program, journal: JournalStore | None = None) -> World:
-    """Run *program*, and collect what was wrong. Its supervisor writes into *journal*."""
+def _nobody(_: Supervisor) -> object:
+    """Attach nothing."""
+
+
+async def run(
+    program: do.Program, journal: JournalStore | None = None, attend: Callable[[Supervisor], object] = _nobody
+) -> World:
+    """Run *program*, and collect what was wrong. Its supervisor writes into *journal*; *attend* sees it first."""
     world = World(program.bounds)
     BODIES.play_in(world)
     alive = tasks_alive()
     with _told(world), every_step_checked(world):
-        await _run(program, world, journal)
+        await _run(program, world, journal, attend)
     if tasks_alive() != alive:
         world.fault(f"{tasks_alive() - alive} tasks are left")
     return world
 
 
-async def _run(program: do.Program, world: World, journal: JournalStore | None) -> None:
+async def _run(
+    program: do.Program, world: World, journal: JournalStore | None, attend: Callable[[Supervisor], object]
+) -> None:
     clients, witness, watchers = Clients(world), Witness(world), Watchers(world)
     leaving = trio.CancelScope()
     async with trio.open_nursery() as outer:
         with suppress(Boom), leaving:
             async with _opened(program, world, journal) as supervisor:
                 world.supervisor = supervisor
+                attend(supervisor)
                 supervisor._core.feed.add(witness)  # pyright: ignore[reportPrivateUsage]
                 await outer.start(watchers.follow_events)
                 await outer.start(watchers.follow_snapshots)
