@@ -33,7 +33,7 @@ class Section(msgspec.Struct, frozen=True):
 
 Catalogue = Mapping[str, Section]
 
-ROOMS: Final = frozenset({"gateway", "ledger", "mcp", "openapi", "telemetry"})
+ROOMS: Final = frozenset({"gateway", "ledger", "mcp", "openapi"})
 """What may be waited for."""
 
 SURROUNDINGS: Final[Catalogue] = {
@@ -309,6 +309,22 @@ SURROUNDINGS: Final[Catalogue] = {
         },
     ),
     "4.8": Section(2, {"1-2": "composition.mapping"}),
+    # -- telemetry
+    "5": Section(
+        10,
+        {
+            "1": "telemetry.conventions",
+            "2": "telemetry.parents, telemetry.links; differs: `execute` is handed parent and links",
+            "3": "telemetry.events",
+            "4": "telemetry.conventions, telemetry.metrics; differs: An attribute holds the duration in milliseconds",
+            "5": "telemetry.status; differs: A pause is OK, a denial an error",
+            "6": "telemetry.discreet; differs: Exceptions are recorded",
+            "7": "telemetry.once",
+            "8": "telemetry.once, telemetry.stop, telemetry.names; differs: A span is known by the id of its call",
+            "9": "telemetry.conventions; differs: Attributes begin with `armorer.tool.`",
+            "10": "differs: Some events have no id",
+        },
+    ),
     # -- testing, and the coding kit
     "6.1": Section(
         5,
@@ -374,7 +390,8 @@ SURROUNDINGS: Final[Catalogue] = {
             "6": "cache.same, cache.authority",
             "7": "providers.malformed-never-runs",
             "8": "fence.values, fencing.unguessable, fencing.stream, fence.errors, fence.order",
-            "9, 24": "later: telemetry",
+            "9": "telemetry.discreet",
+            "24": "telemetry.once, telemetry.stop",
             "10, 35": "later: openapi",
             "11": "contracts.schema.legal, contracts.schema.hard",
             "12, 25": "later: mcp",
@@ -572,7 +589,7 @@ CORE: Final[Catalogue] = {
         6,
         {
             "54-55": "placement.context",
-            "55": "placement.telling, watching.progress, watching.declared-waits; later: telemetry",
+            "55": "placement.telling, watching.progress, watching.declared-waits, telemetry.parents",
             "56, 59": "definitions.with-context; differs: The context is one bag",
             "57": "differs: Known keys of the context have types",
             "58": "engine.elicit",
@@ -737,7 +754,7 @@ CORE: Final[Catalogue] = {
             "39": "engine.fuzzy, engine.unknown-tool",
             "39-41": "watching.ways-to-end; differs: A refusal has an event of its kind",
             "40": "engine.availability",
-            "41": "later: telemetry",
+            "41": "telemetry.parents, telemetry.links; differs: `execute` is handed parent and links",
             "42": "engine.deprecated",
             "43-46": "engine.loops, engine.budget; differs: Every call that was admitted is paid for",
             "47": "watching.exactly-once, authorities.pipeline",
@@ -755,7 +772,7 @@ CORE: Final[Catalogue] = {
             "53-54": "engine.fail-fast; differs: Fail-fast raises a mapping, and the rest runs on",
             "53": "engine.siblings",
             "55-56": "later: ledger",
-            "57": "engine.options; later: telemetry",
+            "57": "engine.options, telemetry.parents",
         },
         first=51,
     ),
@@ -862,7 +879,11 @@ CORE: Final[Catalogue] = {
         },
         first=11,
     ),
-    "4D": Section(2, {"21": "differs: Start and finish are told on request", "22": "later: telemetry"}, first=21),
+    "4D": Section(
+        2,
+        {"21": "differs: Start and finish are told on request", "22": "telemetry.conventions, telemetry.discreet"},
+        first=21,
+    ),
     "4E": Section(
         6,
         {
@@ -1227,7 +1248,7 @@ LLM_CORE: Final[Catalogue] = {
 CATALOGUES: Final[Mapping[str, Catalogue]] = {"armorer-core": CORE, "surroundings": SURROUNDINGS, "llm-core": LLM_CORE}
 
 FIELD_CASES: Final[Mapping[str, str]] = {
-    "30-33, 35-39, 41-42, 44-46, 64, 67-68, 89, 97-98": "promised",
+    "30-33, 35-39, 41-42, 44-46, 64, 67-68, 89-90, 93-94, 96-98": "promised",
 }
 """The numbers are those of ``field-cases``; a promise names them in its source, such as "field cases 45 and 46"."""
 

@@ -15,6 +15,7 @@ import pytest
 import trio
 import trio.testing
 from opentelemetry import trace
+from opentelemetry.metrics import NoOpMeterProvider
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
@@ -77,6 +78,32 @@ async def test_a_span_is_called_and_described_as_the_conventions_say() -> None:
             "armory.tool.attempts": 1,
             "armory.tool.placement": "task",
             "armory.tool.state": "terminal",
+        }.items()
+    )
+
+
+@requirement("telemetry.conventions")
+async def test_digests_and_chunks_stand_on_the_span_of_a_tool_that_has_them() -> None:
+    exported = Exported()
+
+    @tool(effect="read-only", digests=True)
+    async def numbers(upto: int) -> AsyncIterator[int]:
+        """Count."""
+        for number in range(upto):
+            yield number
+
+    async with exported.supervisor(Toolbox([numbers])) as supervisor:
+        result = await supervisor.execute(ToolCall("numbers", {"upto": 3}))
+
+    [span] = exported.spans
+    assert result.input_digest is not None
+    assert result.output_digest is not None
+    assert (
+        said(span).items()
+        >= {
+            words.INPUT_DIGEST: result.input_digest,
+            words.OUTPUT_DIGEST: result.output_digest,
+            words.CHUNKS: 3,
         }.items()
     )
 
@@ -753,6 +780,30 @@ async def test_what_is_not_sampled_still_passes_its_trace_on() -> None:
 
     assert (result.value, exported.spans) == (3, [])
     assert sum(exported.points("armory.tool.calls").values()) == 1
+
+
+@requirement("telemetry.off")
+@pytest.mark.parametrize("providers", ["the global ones", "none"])
+async def test_where_nobody_has_set_an_sdk_up_nothing_is_told_and_nothing_fails(providers: str) -> None:
+    seen: list[bool] = []
+
+    @tool(effect="read-only")
+    async def look() -> None:
+        """See whether anything is recorded."""
+        seen.append(trace.get_current_span().is_recording())
+
+    async with open_supervisor(Toolbox([look, relay])) as supervisor:
+        if providers == "none":
+            stop = instrument(
+                supervisor, tracer_provider=trace.NoOpTracerProvider(), meter_provider=NoOpMeterProvider()
+            )
+        else:
+            stop = instrument(supervisor)
+        results = await supervisor.execute_batch([ToolCall("look"), ToolCall("nobody")])
+        stop()
+
+    assert [result.outcome for result in results] == ["success", "error"]
+    assert seen == [False]
 
 
 @requirement("telemetry.off")

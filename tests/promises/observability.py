@@ -9,17 +9,18 @@ from ._promise import Requirement
 
 PROMISES: Final[Mapping[str, Requirement]] = {
     "telemetry.conventions": Requirement(
-        "design 13",
+        "design 13, surroundings 5, armorer-core 4D",
         "Each execution has one span, called and described as the conventions for generative AI publish it.",
     ),
     "telemetry.identity": Requirement(
         "design 12, design 13", "Owner, agent and conversation are told only when the host asks for that."
     ),
     "telemetry.names": Requirement(
-        "design 13", "What a model or a tool made up is no name of a span and no label: neither a name nor a code."
+        "design 13, surroundings 5",
+        "What a model or a tool made up is no name of a span and no label: neither a name nor a code.",
     ),
     "telemetry.parents": Requirement(
-        "design 13, field case 90",
+        "design 13, field case 90, surroundings 5, armorer-core 1K, armorer-core 2G, armorer-core 2H",
         "A span hangs below what is current where the call is made, and what hooks, middleware and the body open and call "
         "hangs below it; the caller's own context is never touched.",
     ),
@@ -27,29 +28,30 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 13, field case 93", "Threads see the span and the context of their call, and change nobody else's."
     ),
     "telemetry.links": Requirement(
-        "design 13",
+        "design 13, surroundings 5, armorer-core 2G",
         "What a tool starts has a trace of its own that points to the tool; a call that goes on after a person agreed "
         "points to where it waited.",
     ),
     "telemetry.status": Requirement(
-        "design 13, field case 94",
+        "design 13, field case 94, surroundings 5",
         "Only what went wrong shows as an error: no pause, no denial, no cancellation.",
         "armorer marks denials as errors; here they are told apart by `error.type` and category, and raise no alarm.",
     ),
     "telemetry.once": Requirement(
-        "design 8, design 13, field case 90",
+        "design 8, design 13, field case 90, surroundings 5, surroundings 9",
         "Each span is ended once, when the state is final, however the execution or its supervisor ends.",
     ),
     "telemetry.stop": Requirement(
-        "design 13",
+        "design 13, surroundings 5, surroundings 9",
         "Telemetry can begin and stop while calls run: what is open then is ended, what ran before is left alone.",
     ),
     "telemetry.events": Requirement(
-        "design 13", "Queueing, questions, retries, effect windows, aborts and the ledger's answer stand on the span."
+        "design 13, surroundings 5",
+        "Queueing, questions, retries, effect windows, aborts and the ledger's answer stand on the span.",
     ),
     "telemetry.off": Requirement("design 14", "Telemetry that is off, not sampled or broken harms no call."),
     "telemetry.metrics": Requirement(
-        "design 13",
+        "design 13, surroundings 5",
         "Calls, times, live executions, limits, lost events and ledger answers are measured, with few labels.",
     ),
     "telemetry.remote": Requirement(
@@ -58,7 +60,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "argument.",
     ),
     "telemetry.discreet": Requirement(
-        "design 12, design 13",
+        "design 12, design 13, surroundings 5, surroundings 9, armorer-core 4D",
         "A secret in arguments, results, exceptions, their causes, metadata, headers or the request context shows in no span, "
         "metric, log line, snapshot, event or summary of the ledger.",
     ),
