@@ -182,6 +182,11 @@ class Record(Effects):
         return None if self.plan is None else self.plan.tool.definition
 
     @property
+    def placement(self) -> str:
+        """Where its body runs."""
+        return "task" if self.plan is None else self.plan.placement
+
+    @property
     def metadata(self) -> object:
         """What the call came with besides."""
         return self.options.metadata

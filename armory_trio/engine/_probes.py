@@ -25,6 +25,7 @@ class Observed(Protocol):
         metadata: What the call came with besides.
         trace: What the call says that telemetry hangs it below.
         definition: What its tool is; None as long as none was found for it.
+        placement: Where its body runs: ``task``, ``thread`` or ``process``.
         result: Its result, from the moment that the outcome is decided until the state is final.
     """
 
@@ -52,6 +53,8 @@ class Observed(Protocol):
     def trace(self) -> object: ...
     @property
     def definition(self) -> ToolDefinition | None: ...
+    @property
+    def placement(self) -> str: ...
     @property
     def result(self) -> ToolResult[object] | None: ...
     def snapshot(self) -> Snapshot:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Final, cast
 
 import msgspec
@@ -36,6 +37,12 @@ class Trace(msgspec.Struct, frozen=True):
 
 TRACEPARENT: Final = "traceparent"
 TRACESTATE: Final = "tracestate"
+
+PROCESS_CONTEXT: Final[Mapping[str, ContextVar[str]]] = {
+    name: ContextVar(f"armory_trio.{name}") for name in (TRACEPARENT, TRACESTATE)
+}
+"""For ``Process(context=PROCESS_CONTEXT)``: the span of the call, which the tool finds in its worker by
+``trace_context_of(ctx.context)``."""
 
 _MOST: Final = 512
 """Characters of a ``tracestate`` that others have to pass on; a longer one is left out."""
@@ -88,3 +95,11 @@ def with_trace_context(metadata: Mapping[str, object] | None = None) -> dict[str
     carrier: dict[str, str] = {}
     _propagator.inject(carrier)
     return {**found, **carrier}
+
+
+def name_for_processes() -> None:
+    """Name the current span in `PROCESS_CONTEXT`, for this task."""
+    carrier: dict[str, str] = {}
+    _propagator.inject(carrier)
+    for name, value in carrier.items():
+        PROCESS_CONTEXT[name].set(value)

@@ -25,7 +25,7 @@ from ..engine import (
 )
 from . import _vocabulary as words
 from ._narration import NAMES, facts_of
-from ._propagation import Trace, trace_context_of
+from ._propagation import Trace, name_for_processes, trace_context_of
 from ._vocabulary import Identity
 
 _PAUSED_AT_MOST: Final = 1024
@@ -116,6 +116,8 @@ class Spans:
         span = self._open.get(execution.id)
         if span is not None:
             contexts.attach(trace.set_span_in_context(span))
+            if execution.definition is None or execution.placement == "process":
+                name_for_processes()
 
     def note(self, event: OfExecution, execution: Observed) -> None:
         """Write *event* on the span, if there is something to write."""

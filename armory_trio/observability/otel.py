@@ -22,11 +22,11 @@ from ..engine import (
     Supervisor,
 )
 from ._metrics import SCOPE, Measures
-from ._propagation import Trace, trace_context_of, with_trace_context
+from ._propagation import PROCESS_CONTEXT, Trace, trace_context_of, with_trace_context
 from ._spans import Spans
 from ._vocabulary import Identity, check_identities
 
-__all__ = ("Identity", "Trace", "instrument", "trace_context_of", "with_trace_context")
+__all__ = ("PROCESS_CONTEXT", "Identity", "Trace", "instrument", "trace_context_of", "with_trace_context")
 
 
 class _Telemetry:

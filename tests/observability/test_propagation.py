@@ -8,8 +8,8 @@ from typing import Final, cast
 import pytest
 from opentelemetry import trace
 
-from armory_trio import Toolbox, ToolCall, ToolContext, tool
-from armory_trio.observability.otel import trace_context_of, with_trace_context
+from armory_trio import Process, Toolbox, ToolCall, ToolContext, open_supervisor, tool
+from armory_trio.observability.otel import PROCESS_CONTEXT, instrument, trace_context_of, with_trace_context
 from tests.requirements import requirement
 
 from .exporting import Exported, context_of
@@ -132,6 +132,27 @@ async def test_a_tool_names_its_own_span_as_the_parent_of_what_is_done_for_it_el
     found = trace_context_of(result.value)
     assert found is not None
     assert trace.get_current_span(found).get_span_context().span_id == own.span_id
+
+
+@tool(effect="read-only", placement=Process(context={**PROCESS_CONTEXT, "region": "north"}))
+def in_a_worker(ctx: ToolContext) -> dict[str, object]:
+    """What came along, and what it means."""
+    found = trace_context_of(ctx.context)
+    return {**ctx.context, "found": found is not None and trace.get_current_span(found).get_span_context().span_id}
+
+
+@requirement("telemetry.remote")
+async def test_a_tool_in_a_process_finds_its_span_among_its_named_values() -> None:
+    exported = Exported()
+    async with open_supervisor(Toolbox([in_a_worker])) as supervisor:
+        without = await supervisor.execute(ToolCall("in_a_worker"))
+        instrument(supervisor, tracer_provider=exported.tracers, meter_provider=exported.meters)
+        result = await supervisor.execute(ToolCall("in_a_worker"))
+
+    own = context_of(exported.of_tool("in_a_worker"))
+    named = f"00-{own.trace_id:032x}-{own.span_id:016x}-{own.trace_flags:02x}"
+    assert without.value == {"region": "north", "found": False}
+    assert result.value == {"region": "north", "traceparent": named, "found": own.span_id}
 
 
 @requirement("telemetry.remote")
