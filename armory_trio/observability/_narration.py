@@ -46,7 +46,7 @@ NAMES: Final[Mapping[type[OfExecution], str]] = {
 }
 """The events that are told, and what they are called. The others are the tool's own words."""
 
-_FACTS: Final[Mapping[type[OfExecution], tuple[str, ...]]] = {
+FACTS: Final[Mapping[type[OfExecution], tuple[str, ...]]] = {
     ExecutionAdmitted: ("parent_id", "batch_id"),
     NameResolved: ("tier",),
     LoopWarned: ("calls", "pattern"),
@@ -61,12 +61,13 @@ _FACTS: Final[Mapping[type[OfExecution], tuple[str, ...]]] = {
     OutcomeDecided: ("outcome", "category", "code", "effect"),
     ExecutionSettled: ("state", "outcome", "effect"),
 }
+"""What is told of them: fields of the event."""
 
 
 def facts_of(event: OfExecution) -> dict[str, Fact]:
     """What is told of *event*: no reason, no message, no label, nothing that a caller, a model or a tool has worded."""
     told: dict[str, Fact] = {}
-    for field in _FACTS.get(type(event), ()):
+    for field in FACTS.get(type(event), ()):
         value: Fact | None = getattr(event, field)
         if value is not None:
             told[field] = code_of(value) if field == "code" and isinstance(value, str) else value

@@ -36,12 +36,13 @@ _NO_FAILURE: Final = frozenset(("cancelled", "permission"))
 
 _PREFIX: Final = "armory.tool."
 
-_SPAN_EVENTS: Final = {
+SPAN_EVENTS: Final = {
     kind: f"{_PREFIX}{name}"
     for kind, name in NAMES.items()
     if kind
     not in (ExecutionAdmitted, NameResolved, ExecutionSettled)  # the beginning, the name and the end of the span
 }
+"""The events that a span may have."""
 
 _FACTS: Final = {"category": words.CATEGORY, "code": words.ERROR_TYPE}
 """Facts that are called as on the span itself; the others have the prefix before their name."""
@@ -122,12 +123,11 @@ class Spans:
     def note(self, event: OfExecution, execution: Observed) -> None:
         """Write *event* on the span, if there is something to write."""
         span = self._open.get(execution.id)
-        name = _SPAN_EVENTS.get(type(event))
+        name = SPAN_EVENTS.get(type(event))
         if span is None or name is None:
             return
         if span.is_recording():
-            facts = facts_of(event)
-            span.add_event(name, {_FACTS.get(fact, f"{_PREFIX}{fact}"): value for fact, value in facts.items()})
+            span.add_event(name, {attribute_of(fact): value for fact, value in facts_of(event).items()})
         if isinstance(event, ApprovalRequested) and event.approval_id is not None:
             self._remember(event.approval_id, span.get_span_context())
         if isinstance(event, ApprovalResolved) and event.approval_id is not None:
@@ -188,6 +188,11 @@ _IDENTITY_ATTRIBUTES: Final[dict[Identity, str]] = {
     "agent": words.AGENT,
     "conversation": words.CONVERSATION,
 }
+
+
+def attribute_of(fact: str) -> str:
+    """What a fact of an event is called on a span."""
+    return _FACTS.get(fact, f"{_PREFIX}{fact}")
 
 
 def _name_of(tool: ToolDefinition | None) -> str:

@@ -21,6 +21,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from armory_trio import (
     DefinitionError,
+    InternalError,
     Limits,
     LoopDetection,
     RequestContext,
@@ -636,6 +637,45 @@ async def test_a_supervisor_that_is_left_in_any_way_leaves_no_span_open(
     assert sorted(span.name for span in exported.spans) == ["execute_tool relay", "execute_tool sleep"]
     assert {said(span)[words.CATEGORY] for span in exported.spans} == {"cancelled"}
     assert exported.parent_of("execute_tool sleep") == "execute_tool relay"
+
+
+@requirement("telemetry.once")
+async def test_a_supervisor_whose_own_task_fails_leaves_no_span_open(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    exported = Exported()
+
+    async def fail(_: object) -> None:
+        await trio.sleep(1)
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("armory_trio.engine._timers.Timers.run", fail)
+
+    async def fall() -> None:
+        async with exported.supervisor(Toolbox([sleep])) as supervisor:
+            supervisor.start(ToolCall("sleep", {"seconds": 5}))
+            await trio.sleep_forever()
+
+    with pytest.raises(InternalError):
+        await fall()
+
+    [span] = exported.spans
+    assert (said(span)[words.CATEGORY], said(span)[words.ABORTED_BY]) == ("cancelled", "supervisor")
+
+
+@requirement("telemetry.once")
+async def test_a_bug_of_the_engine_ends_the_span_of_the_call_that_it_hit(monkeypatch: pytest.MonkeyPatch) -> None:
+    exported = Exported()
+
+    def fail(*_: object) -> NoReturn:
+        raise RuntimeError("a bug")
+
+    async with exported.supervisor(Toolbox([add])) as supervisor:
+        monkeypatch.setattr("armory_trio.engine._actor._start", fail)
+        await supervisor.execute(ADD)
+
+    [span] = exported.spans
+    assert (said(span)[words.ERROR_TYPE], is_error(span)) == ("ENGINE_ERROR", True)
 
 
 @requirement("telemetry.once")
