@@ -18,7 +18,7 @@ from ..engine import (
     ToolboxChanged,
 )
 from ._narration import NAMES, Fact, facts_of
-from ._vocabulary import Identity, code_of, identity_of
+from ._vocabulary import NO_FAILURE, Identity, code_of, identity_of
 
 Level: TypeAlias = Literal["debug", "info", "warning"]
 
@@ -29,8 +29,6 @@ _USUAL: Final = frozenset(
     )
 )
 """Steps of nearly every call: only to be seen by who looks for them."""
-
-_NO_FAILURE: Final = frozenset(("cancelled", "permission"))
 
 
 class Logger(Protocol):
@@ -116,5 +114,5 @@ def _end(event: ExecutionSettled, execution: Observed, facts: dict[str, Fact]) -
         facts |= {"category": shot.error_category, "code": code_of(shot.error_code)}
     if shot.abort is not None:
         facts |= {"aborted_by": shot.abort.source, "cleanup": shot.cleanup}
-    failed = event.outcome == "error" and shot.error_category not in _NO_FAILURE
+    failed = event.outcome == "error" and shot.error_category not in NO_FAILURE
     return "warning" if failed or event.state == "unknown-effect" else "info"

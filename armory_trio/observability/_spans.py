@@ -31,9 +31,6 @@ from ._vocabulary import Identity
 _PAUSED_AT_MOST: Final = 1024
 """Questions to people whose spans are remembered, so that what is resumed can point to them."""
 
-_NO_FAILURE: Final = frozenset(("cancelled", "permission"))
-"""Categories of errors that are no failure of the tool: somebody stopped it, or said no."""
-
 _PREFIX: Final = "armory.tool."
 
 SPAN_EVENTS: Final = {
@@ -170,7 +167,7 @@ class Spans:
         try:
             shot = execution.snapshot()
             span.set_attributes(_final_attributes(shot))
-            if event.outcome == "error" and shot.error_category not in _NO_FAILURE:
+            if event.outcome == "error" and shot.error_category not in words.NO_FAILURE:
                 span.set_status(Status(StatusCode.ERROR))
         finally:
             span.end()

@@ -128,6 +128,9 @@ LABELS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The labels of every metric."""
 
+NO_FAILURE: Final = frozenset(("cancelled", "permission"))
+"""Categories of errors that are no failure of the tool: somebody stopped it, or said no."""
+
 CODES_AT_MOST: Final = 64
 """Codes that metrics tell apart, of which the engine has some forty: what else tools make up is `OTHER`."""
 
