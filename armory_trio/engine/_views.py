@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import islice
 
 import msgspec
 
@@ -70,10 +71,31 @@ class Executions:
             records = [record for record in records if record.started_by == started_by]
         return [record.snapshot() for record in sorted(filter(chosen, records), key=lambda record: record.number)]
 
-    def locate(self, execution_id: str) -> Snapshot | None:
-        """The newest snapshot of one execution; None when there never was one, or it is no longer kept."""
-        record = self._core.live.get(execution_id) or self._kept(execution_id)
+    def locate(self, execution_id: str, *, live_only: bool = False) -> Snapshot | None:
+        """The newest snapshot of one execution; None when there never was one, or it is no longer kept.
+
+        Args:
+            execution_id: Which one.
+            live_only: Answer None, too, when it has ended. That costs the same however many are kept.
+        """
+        record = self._core.live.get(execution_id) or (None if live_only else self._kept(execution_id))
         return None if record is None else record.snapshot()
+
+    def ended(self, most: int) -> list[Snapshot]:
+        """The snapshots of the last executions that have ended and are kept, at most so many, the latest first."""
+        self._core.forget_expired()
+        return [record.snapshot() for record in islice(reversed(self._core.kept), most)]
+
+    def limits(self) -> dict[str, LimitUse]:
+        """The limits there are now, by name: ``supervisor``, ``threads``, ``group:db``, ``owner:run-7`` and the like.
+
+        Those of owners are there while somebody uses them.
+        """
+        return {name: LimitUse(*use) for name, use in self._core.planner.usage().items()}
+
+    def queues(self) -> Mapping[str, int]:
+        """How many executions wait for a slot of a limit, by its name; limits that nobody waits for are left out."""
+        return self._core.planner.queues()
 
     def _kept(self, execution_id: str) -> Record | None:
         self._core.forget_expired()

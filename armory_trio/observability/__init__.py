@@ -1,1 +1,1 @@
-"""Telling others what runs: spans, metrics and log lines. Each module is loaded by those who use it."""
+"""Telling others what runs: spans, metrics, log lines, a live view. Each module is loaded by those who use it."""

@@ -131,6 +131,15 @@ class Planner:
         limits = self._limits.copy()  # in one step, whatever trio's thread does meanwhile
         return {name: (len(limit.owners), limit.size) for name, limit in limits.items() if limit.lasting or not lasting}
 
+    def queues(self) -> Mapping[str, int]:
+        """How many claims wait for a slot of each limit that somebody waits for. Those that are parked are counted."""
+        found: dict[str, int] = {}
+        for name, limit in self._limits.items():
+            waiting = sum(len(line.queue) for _, _, ticket, line in limit.parked if line.ticket == ticket)
+            if waiting:
+                found[name] = waiting
+        return found
+
     def holders(self, name: str) -> Sequence[str]:
         """The labels of those who hold a slot of limit *name*, oldest first; empty when there is no such limit."""
         limit = self._limits.get(name)

@@ -1,0 +1,140 @@
+"""Which executions a viewer sees, and in which order."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Callable, Sequence
+from fnmatch import translate
+from itertools import islice
+from typing import Final
+
+from ._socket_messages import Mark, Query, SortKey
+from ._socket_model import SLICE, Breathe
+from ._socket_rows import Seen
+
+Key = tuple[object, ...]
+Fits = Callable[[Seen, Mark | None], bool]
+_Entry = tuple[Key, Key, Seen]
+
+_GROUPS: Final = frozenset(("live", "ended", "stuck", "slow", "all"))
+"""Words in the place of a state that stand for something else than one."""
+
+_WITH_ENDED: Final = frozenset(("ended", "terminal", "all", "stuck"))
+"""Words for which those that ended are looked through, too."""
+
+_STEPS: Final = 200
+
+
+def looks_at_ended(query: Query) -> bool:
+    """Whether *query* may select executions that have ended and whose effect is known."""
+    return not _WITH_ENDED.isdisjoint(query.states)
+
+
+def chooser(query: Query) -> Fits:
+    """What tells whether an execution with a mark is selected by *query*."""
+    states, text = frozenset(query.states), query.text.casefold()
+    tools, owners = _one_of(query.tools), _one_of(query.owners)
+
+    def fits(seen: Seen, mark: Mark | None) -> bool:
+        shot = seen.shot
+        return (
+            (not states or _in(states, seen, mark))
+            and (tools is None or tools(shot.tool_name))
+            and (owners is None or (shot.owner_id is not None and owners(shot.owner_id)))
+            and (
+                not text
+                or text in shot.tool_name.casefold()
+                or text in shot.execution_id
+                or text in (shot.owner_id or "").casefold()
+            )
+        )
+
+    return fits
+
+
+def _in(states: frozenset[str], seen: Seen, mark: Mark | None) -> bool:
+    return (
+        seen.shot.state in states
+        or (mark is not None and mark in states)
+        or "all" in states
+        or ("ended" if seen.settled else "live") in states
+    )
+
+
+def _one_of(words: Sequence[str]) -> Callable[[str], bool] | None:
+    if not words:
+        return None
+    exact = frozenset(words)
+    patterns = [re.compile(translate(_stars_only(word))) for word in words if "*" in word]
+    return lambda text: text in exact or any(pattern.match(text) for pattern in patterns)
+
+
+def _stars_only(word: str) -> str:
+    """*word* as a pattern in which nothing but ``*`` has a meaning."""
+    return re.sub(r"([\[?])", r"[\1]", word)
+
+
+_FIRST: Final = {"streaming": 2, "active": 2, "waiting": 2, "queued": 3}
+
+
+def _attention(seen: Seen, mark: Mark | None) -> Key:
+    rank = 0 if mark == "stuck" else 1 if mark == "slow" else _FIRST.get(seen.shot.state, 4)
+    return (rank, seen.since)
+
+
+def _or_last(value: float | None, *, descending: bool) -> Key:
+    """A key that puts what is not known last, whichever way round they are sorted."""
+    return ((value is None) is not descending, value or 0.0)
+
+
+def _keys(query: Query, now: float) -> Callable[[Seen, Mark | None], Key]:
+    down = query.descending
+    keys: dict[SortKey, Callable[[Seen, Mark | None], Key]] = {
+        "attention": _attention,
+        "state": lambda seen, _: (seen.shot.state,),
+        "tool": lambda seen, _: (seen.shot.tool_name,),
+        "owner": lambda seen, _: (seen.shot.owner_id or "",),
+        "age": lambda seen, _: (now - seen.shot.admitted_at,),
+        "in-state": lambda seen, _: (now - seen.since,),
+        "waits-for": lambda seen, _: (seen.shot.waits_for or seen.shot.declared_wait or "",),
+        "progress": lambda seen, _: _or_last(
+            seen.shot.progress.percent if seen.shot.progress is not None else None, descending=down
+        ),
+        "chunks": lambda seen, _: (seen.shot.chunks,),
+        "attempts": lambda seen, _: (seen.shot.attempts,),
+    }
+    return keys[query.sort]
+
+
+async def page_of(everything: Sequence[Seen], query: Query, now: float, breathe: Breathe) -> tuple[list[Seen], int]:
+    """Those of *everything* that *query* shows, and how many fit it. Sorted in runs, between which others get a turn."""
+    fits, key = chooser(query), _keys(query, now)
+    runs: list[list[_Entry]] = []
+    matched = 0
+    for first in range(0, len(everything), SLICE):
+        run: list[_Entry] = []
+        for seen in everything[first : first + SLICE]:
+            mark = seen.mark(now, query.slow_after)
+            if fits(seen, mark):
+                run.append((key(seen, mark), _admission(seen), seen))
+        matched += len(run)
+        run.sort(key=_without_seen, reverse=query.descending)
+        runs.append(run)
+        await breathe()
+    merged = heapq.merge(*runs, key=_without_seen, reverse=query.descending)
+    left = query.offset
+    while left > 0 and next(islice(merged, min(left, _STEPS) - 1, None), None) is not None:
+        left -= min(left, _STEPS)
+        await breathe()
+    return [] if left > 0 else [seen for _, _, seen in islice(merged, query.limit)], matched
+
+
+def _admission(seen: Seen) -> Key:
+    """Its place in the order of admission: the numbers at the end of ids grow, and so does their length."""
+    name = seen.shot.execution_id
+    return (seen.shot.admitted_at, len(name), name)
+
+
+def _without_seen(entry: _Entry) -> tuple[Key, Key]:
+    return entry[:2]
