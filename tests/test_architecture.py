@@ -283,9 +283,9 @@ LEAVES: Final = {
 """Every other foreign package, and the only places that may import it: a room, a folder or a module."""
 
 LOWLEVEL_ANYWHERE: Final = ("checkpoint", "checkpoint_if_cancelled", "cancel_shielded_checkpoint")
-LOWLEVEL_HOMES: Final = ("engine/_concurrency", "integrations/_guest", "integrations/_thread_side")
-"""What every module may use of `trio.lowlevel`, and those that may use the rest: the primitives that trio lacks, and the
-two ways to run trio inside of something else."""
+LOWLEVEL_HOMES: Final = ("engine/_concurrency", "integrations/_guest", "integrations/_thread_side", "cli/_top_tty")
+"""What every module may use of `trio.lowlevel`, and those that may use the rest: the primitives that trio lacks, the two
+ways to run trio inside of something else, and the terminal that is waited for."""
 
 ANY_HOMES: Final = ("content/_codec", "definitions/contracts")
 """Where values of unknown type are taken apart; everywhere else it is `object`, which must be narrowed."""

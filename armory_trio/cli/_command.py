@@ -20,6 +20,7 @@ from ._rules import tightened
 from ._settings import APPROVERS, FORMATS, INPUTS, MEBIBYTE, MODES, RunOptions, RunSettings, ToolOptions
 from ._streams import Claim, claim_streams, say
 from ._texts import Group, show, show_version
+from ._top import top
 
 _SIGINT: Final = 2
 _CONCURRENCY: Final = 64
@@ -247,6 +248,7 @@ def search(
 
 
 command.add_command(ledger)
+command.add_command(top)
 
 
 def _load(references: Sequence[str], options: ToolOptions) -> Toolbox:

@@ -20,7 +20,7 @@ from ..definitions._plurals import counted
 from ..ledger import Attempt, choices, is_live, truth_of, words_of
 from ._ledger_finding import key_of
 from ._ledger_keys import VARIABLE as KEYS
-from ._streams import plain
+from ._streams import is_colored, plain
 
 Document = dict[str, object]
 
@@ -125,16 +125,12 @@ def _drawn(shown: Table, fd: int, *, is_terminal: bool) -> list[str]:
     Console(
         file=taken,
         force_terminal=is_terminal,
-        color_system="auto" if is_terminal and _is_colored() else None,
+        color_system="auto" if is_terminal and is_colored() else None,
         width=_width(fd) if is_terminal else _WIDE,
         highlight=False,
         legacy_windows=False,
     ).print(shown)
     return [line.rstrip() for line in taken.getvalue().splitlines()]
-
-
-def _is_colored() -> bool:
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 def _width(fd: int) -> int:

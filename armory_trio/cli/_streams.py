@@ -86,6 +86,11 @@ def plain(text: str, longest: int = _SHOWN) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in shown)
 
 
+def is_colored() -> bool:
+    """Whether the user wants colors on a terminal, and it has them."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in ("dumb", "unknown")
+
+
 def read_some(fd: int, most: int) -> bytes:
     """What there is to read, at most *most* bytes; nothing at the end. May block; for worker threads.
 

@@ -67,14 +67,14 @@ def _version() -> str:
         return "of a checkout that is not installed"
 
 
-def show(streams: Streams, lines: Sequence[str], *, code: int = SUCCEEDED) -> int:
-    """Write *lines* to standard output. Answers *code*, or that nobody reads.
+def show(streams: Streams, lines: Sequence[str], *, code: int = SUCCEEDED, encoding: str = "utf-8") -> int:
+    """Write *lines* to standard output. Answers *code*, or that nobody reads. What *encoding* has not becomes escapes.
 
     Raises:
         Unusable: It cannot be written.
     """
     try:
-        write_all(streams.stdout, "".join(f"{line}\n" for line in lines).encode())
+        write_all(streams.stdout, "".join(f"{line}\n" for line in lines).encode(encoding, "backslashreplace"))
     except BrokenPipeError:
         return READER_GONE
     except OSError as error:
