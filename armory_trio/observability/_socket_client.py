@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -189,7 +189,8 @@ class LiveView:
             yield self._frames
         finally:
             self._frames = None
-        await self.send(Unsubscribe(id=self.next_id()))
+        with suppress(LiveViewGone):
+            await self.send(Unsubscribe(id=self.next_id()))
 
     # -- for the parts of a view
 

@@ -13,8 +13,8 @@ from ..errors import ArmoryError
 PROTOCOL: Final = 1
 """The version of these messages. Both sides say theirs before anything else."""
 
-LONGEST_REQUEST: Final = 16 * 1024
-"""Bytes of a line that a viewer sends; the largest query there is takes a quarter of that, unless it is escaped."""
+LONGEST_REQUEST: Final = 64 * 1024
+"""Bytes of a line that a viewer sends; the longest query there is takes a little less, all of it escaped."""
 
 LONGEST_ANSWER: Final = 16 * 1024 * 1024
 """Bytes of a line that a host sends: more than a full page of executions whose every text is as long as may be."""

@@ -83,9 +83,9 @@ def _attention(seen: Seen, mark: Mark | None) -> Key:
     return (rank, seen.since)
 
 
-def _or_last(value: float | None, *, descending: bool) -> Key:
-    """A key that puts what is not known last, whichever way round they are sorted."""
-    return ((value is None) is not descending, value or 0.0)
+def _or_last(known: float | str | None, nothing: float | str, *, descending: bool) -> Key:
+    """A key that puts those that have *nothing* last, whichever way round they are sorted."""
+    return ((known is None) is not descending, nothing if known is None else known)
 
 
 def _keys(query: Query, now: float) -> Callable[[Seen, Mark | None], Key]:
@@ -97,9 +97,11 @@ def _keys(query: Query, now: float) -> Callable[[Seen, Mark | None], Key]:
         "owner": lambda seen, _: (seen.shot.owner_id or "",),
         "age": lambda seen, _: (now - seen.shot.admitted_at,),
         "in-state": lambda seen, _: (now - seen.since,),
-        "waits-for": lambda seen, _: (seen.shot.waits_for or seen.shot.declared_wait or "",),
+        "waits-for": lambda seen, _: _or_last(
+            seen.shot.waits_for or seen.shot.declared_wait or None, "", descending=down
+        ),
         "progress": lambda seen, _: _or_last(
-            seen.shot.progress.percent if seen.shot.progress is not None else None, descending=down
+            seen.shot.progress.percent if seen.shot.progress is not None else None, 0.0, descending=down
         ),
         "chunks": lambda seen, _: (seen.shot.chunks,),
         "attempts": lambda seen, _: (seen.shot.attempts,),
