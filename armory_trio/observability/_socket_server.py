@@ -221,7 +221,7 @@ async def serve_live_view(
 
     It shows what `project_snapshot` shows an operator: never arguments, results, request contexts, or why something was
     asked to stop. Only the user that this process runs as, and the superuser, can connect. While nobody looks it costs
-    nothing; otherwise at most a twentieth of the time, and no tool waits for it.
+    nothing; otherwise about a twentieth of the time, and no tool waits for it.
 
     Args:
         supervisor: What to show.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import msgspec
@@ -358,19 +359,20 @@ async def test_an_abort_says_what_it_did(autojump_clock: trio.testing.MockClock)
 
 
 @requirement("live.pace")
-async def test_a_look_is_followed_by_a_rest_of_nineteen_times_its_length(
-    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("seconds", "rest"), [(0.01, 0.38), (0.5, 2.0)], ids=["short", "long"])
+async def test_a_look_is_followed_by_a_rest_of_nineteen_times_its_length_but_not_for_ever(
+    seconds: float, rest: float, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_socket_desk, "_SHARE", 20)
-    ticks = iter(range(100))
-    monkeypatch.setattr(time, "thread_time", lambda: float(next(ticks)))
+    ticks = itertools.count(0.0, seconds)
+    monkeypatch.setattr(time, "thread_time", lambda: next(ticks))
     pace, began = Pace(), list[float]()
     for _ in range(3):
         async with pace.turn() as breathe:
             began.append(trio.current_time())
             await breathe()  # what others do meanwhile does not count
 
-    assert [later - began[0] for later in began] == [0, 38, 76]
+    assert [later - began[0] for later in began] == pytest.approx([0, rest, 2 * rest])
 
 
 @requirement("live.pace")
