@@ -9,7 +9,7 @@ import re
 import socket
 import stat
 import tempfile
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -146,11 +146,11 @@ async def listening(path: Path, *, backlog: int) -> AsyncGenerator[trio.SocketLi
     except OSError as error:
         raise LiveViewError(f"{path}: the socket cannot be made: {error.strerror or error}") from error
     with trio.socket.from_stdlib_socket(made) as listener:
-        own = os.lstat(path)
+        remove = _remover(path)
         try:
             yield trio.SocketListener(listener)
         finally:
-            _remove_own(path, own)
+            remove()
 
 
 def _bound(path: Path, backlog: int) -> socket.socket:
@@ -206,8 +206,14 @@ def _clear(path: Path) -> None:
     path.unlink()
 
 
-def _remove_own(path: Path, own: os.stat_result) -> None:
-    with suppress(OSError):
-        found = path.lstat()
-        if (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino):
-            path.unlink()
+def _remover(path: Path) -> Callable[[], None]:
+    """What removes the socket that is at *path* now, and nothing else that comes to be there."""
+    place, own = path.absolute(), path.lstat()  # the process may change its directory meanwhile
+
+    def remove() -> None:
+        with suppress(OSError):
+            found = place.lstat()
+            if (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino):
+                place.unlink()
+
+    return remove

@@ -28,6 +28,7 @@ from armory_trio import (
     Happening,
     Lagged,
     Limits,
+    LimitUse,
     LogWritten,
     OfExecution,
     OutcomeDecided,
@@ -196,6 +197,40 @@ async def test_inspect_shows_what_is_asked_for_in_order_of_admission(autojump_cl
         assert executions.locate(second.id) == second.snapshot
         assert executions.locate(first.id) == first.snapshot
         assert executions.locate("nobody") is None
+
+
+@requirement("watching.inspect")
+async def test_a_look_at_what_is_live_or_has_ended_lately(autojump_clock: trio.abc.Clock) -> None:
+    async with open_supervisor(Toolbox([sleep]), retention=Retention(count=2)) as supervisor:
+        ended = [supervisor.start(ToolCall("sleep", {"seconds": seconds})) for seconds in (1, 2, 3)]
+        live = supervisor.start(ToolCall("sleep", {"seconds": 9}))
+        await trio.sleep(5)
+        executions = supervisor.executions
+
+        assert [shot.execution_id for shot in executions.ended(10)] == [ended[2].id, ended[1].id]
+        assert [shot.execution_id for shot in executions.ended(1)] == [ended[2].id]
+        assert executions.locate(ended[2].id) is not None
+        assert executions.locate(ended[2].id, live_only=True) is None
+        assert executions.locate(live.id, live_only=True) == live.snapshot
+
+
+@requirement("watching.limits")
+async def test_a_look_at_the_limits_tells_what_is_used_and_who_waits(autojump_clock: trio.abc.Clock) -> None:
+    limits = Limits(concurrent=4, per_owner=2, threads=3)
+    async with open_supervisor(Toolbox([sleep]), limits=limits) as supervisor:
+        executions = supervisor.executions
+        before = executions.limits(), executions.queues()
+        for owner in ("a", "a", "a", "a", "b", None):
+            supervisor.start(ToolCall("sleep", {"seconds": 5}), owner_id=owner)
+        await trio.sleep(1)
+        busy, queues = executions.limits(), executions.queues()
+        await supervisor.wait_idle()
+        after = executions.limits(), executions.queues()
+
+    assert (before[0]["supervisor"], before[0]["threads"]) == (LimitUse(0, 4), LimitUse(0, 3))
+    assert (busy["supervisor"], busy["owner:a"], busy["owner:b"]) == (LimitUse(4, 4), LimitUse(2, 2), LimitUse(1, 2))
+    assert queues == {"owner:a": 2}
+    assert after == before
 
 
 @requirement("watching.inspect-privileged")

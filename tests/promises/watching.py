@@ -26,6 +26,10 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "watching.inspect": Requirement(
         "design 6", "`inspect` and `locate` show the newest snapshots, of the executions that were asked for, in order."
     ),
+    "watching.limits": Requirement(
+        "design 9, field case feature 3",
+        "A look at the limits tells how many slots are used, and how many wait for one.",
+    ),
     "watching.inspect-privileged": Requirement("design 6", "Only the privileged looks show arguments."),
     "watching.ends": Requirement(
         "design 6",
