@@ -66,7 +66,7 @@ async def guess() -> int:
 async def deaf() -> str:
     """Do not hear when asked to stop, for a while."""
     with trio.CancelScope(shield=True):
-        await trio.sleep(60)
+        await trio.sleep(20)
     return "pardon?"
 
 

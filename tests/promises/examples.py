@@ -75,4 +75,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 12",
         "Transfers that wait are kept in a file and resumed by another supervisor, each once, and only as they were shown.",
     ),
+    "examples.live-view": Requirement(
+        "design 2", "The example of a host to look at shows executions of every kind, and stuck ones."
+    ),
 }
