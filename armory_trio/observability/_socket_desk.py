@@ -116,12 +116,18 @@ class Desk:
             allow_abort=self._allow_abort,
         )
 
-    async def frame(self, query: Query, *, re: int, viewer: object) -> bytes:
-        """What there is to see now, as a line. Cancelled: nothing has changed."""
-        if query.detail is None:
-            self._closely.pop(viewer, None)
-        else:
+    async def frame(self, query: Query, *, re: int, viewer: object | None) -> bytes:
+        """What there is to see now, as a line. Cancelled: nothing has changed.
+
+        Args:
+            query: What to show.
+            re: The request that it answers.
+            viewer: Who goes on looking at that, so that events are kept for the next frame; None for nobody.
+        """
+        if query.detail is not None and viewer is not None:
             self._closely[viewer] = query.detail
+        else:
+            self._closely.pop(viewer, None)
         async with self._pace.turn() as breathe:
             session = await self._sessions.get()
             await session.catch_up(frozenset(self._closely.values()), breathe)

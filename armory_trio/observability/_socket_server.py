@@ -44,6 +44,9 @@ _VIEWERS: Final = 32
 _GREETING: Final = 10.0
 """Seconds that a viewer may take to say who it is."""
 
+_BETWEEN: Final = 0.01
+"""Seconds between two requests of a viewer, and between two viewers that come: what cheap ones cost is bounded, too."""
+
 _STALLED: Final = 60.0
 """Seconds that a viewer may take to read something before it is let go. One that was only stopped comes back."""
 
@@ -97,7 +100,7 @@ class Conversation:
             with self._desk.viewer() as viewer:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._push, viewer, nursery.cancel_scope, name="armory_trio: frames of a viewer")
-                    await self._answer(viewer, nursery.cancel_scope)
+                    await self._answer(nursery.cancel_scope)
                     nursery.cancel_scope.cancel("the viewer has left")
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass
@@ -122,17 +125,18 @@ class Conversation:
             await self._send(Refused(re=0, message=f"this is no request: {error}"[:500]))
             return None
 
-    async def _answer(self, viewer: object, talk: trio.CancelScope) -> None:
+    async def _answer(self, talk: trio.CancelScope) -> None:
         try:
             while (request := await self._request()) is not None:
-                await self._do(request, viewer)
+                await self._do(request)
+                await trio.sleep(_BETWEEN)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             talk.cancel("the viewer is gone")
 
-    async def _do(self, request: Request, viewer: object) -> None:
+    async def _do(self, request: Request) -> None:
         match request:
             case Look():
-                await self._send_line(await self._desk.frame(request.query, re=request.id, viewer=viewer))
+                await self._send_line(await self._desk.frame(request.query, re=request.id, viewer=None))
             case Subscribe() | Unsubscribe():
                 self._subscribed = request if isinstance(request, Subscribe) else None
                 self._changed.set()
@@ -249,8 +253,24 @@ async def serve_live_view(
             nursery.cancel_scope.cancel("the live view is over")
 
 
+class _Unhurried(trio.abc.Listener[trio.SocketStream]):
+    """A listener that does not let in one after the other as fast as they come."""
+
+    def __init__(self, listener: trio.SocketListener) -> None:
+        self._listener = listener
+
+    async def accept(self) -> trio.SocketStream:
+        """The next one who connects. Cancelled: nobody is lost."""
+        await trio.sleep(_BETWEEN)
+        return await self._listener.accept()
+
+    async def aclose(self) -> None:
+        """Let nobody in any more."""
+        await self._listener.aclose()
+
+
 async def _serve(server: LiveServer, listener: trio.SocketListener) -> None:
-    await trio.serve_listeners(server.let_in, [listener])
+    await trio.serve_listeners(server.let_in, [_Unhurried(listener)])
 
 
 def _free_path(name: str) -> Path:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import pty
+
 import msgspec
 import pytest
+import trio
+import trio.testing
 from rich.cells import cell_len
 
 from armory_trio.cli._top_board import AbortIt, Ask, Board, Quit, Wish
@@ -11,7 +16,7 @@ from armory_trio.cli._top_frame import rows_for, screen
 from armory_trio.cli._top_query import filtered
 from armory_trio.cli._top_screen import ansi
 from armory_trio.cli._top_text import Pen, duration, rate
-from armory_trio.cli._top_tty import keys_of
+from armory_trio.cli._top_tty import Tty, keys_of
 from armory_trio.observability.live import (
     Frame,
     LiveAbort,
@@ -89,6 +94,32 @@ def test_words_that_make_no_query_say_what_would_be_right(words: str, told: str)
 )
 def test_bytes_of_a_terminal_are_keys(typed: str, keys: list[str]) -> None:
     assert list(keys_of(typed)) == keys
+
+
+@requirement("cli.top.keys")
+async def test_keys_come_whole_however_their_bytes_do() -> None:
+    screen_side, terminal_side = pty.openpty()
+    with trio.fail_after(60), Tty(terminal_side, "utf-8") as tty:
+        os.close(terminal_side)
+        for pieces, keys in (
+            ((b"\x1b", b"[", b"A"), ["up"]),
+            ((b"\x1b",), ["esc"]),
+            ((b"\xc3", b"\xa9"), ["\u00e9"]),
+            ((b"\x00", b"q"), ["q"]),
+        ):
+            got: list[str] = []
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_type, screen_side, pieces)
+                got += await tty.keys()
+            assert got == keys
+        os.close(screen_side)
+        assert await tty.keys() == []
+
+
+async def _type(screen_side: int, pieces: tuple[bytes, ...]) -> None:
+    for piece in pieces:
+        await trio.testing.wait_all_tasks_blocked()
+        os.write(screen_side, piece)
 
 
 # ── What is drawn ────────────────────────────────────────────────────────────────────────────────────────────────────

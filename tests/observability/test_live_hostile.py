@@ -134,7 +134,7 @@ async def test_a_flood_waits_for_its_own_answers_and_holds_nobody_up(
     made = 0
     frame = Desk.frame
 
-    async def counted(self: Desk, query: Query, *, re: int, viewer: object) -> bytes:
+    async def counted(self: Desk, query: Query, *, re: int, viewer: object | None) -> bytes:
         nonlocal made
         made += 1
         return await frame(self, query, re=re, viewer=viewer)
@@ -156,6 +156,23 @@ async def test_a_flood_waits_for_its_own_answers_and_holds_nobody_up(
             assert made <= flooded + 2  # ours, and one that may have been under way
 
     assert flooded < 100  # as many as the system buffers of their answers
+
+
+@requirement("live.hostile")
+async def test_requests_that_cost_nothing_are_not_taken_faster_than_that(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served(str(folder / "s")), LiveView.connect(folder / "s") as other:
+        monkeypatch.setattr(_socket_server, "_BETWEEN", 3600)
+        async with raw(folder) as (stream, lines):
+            await lines.next()
+            await stream.send_all(b'{"is":"hello","id":1,"protocol":1}\n' * 100)
+            assert json.loads(await lines.next() or b"")["is"] == "welcome"
+            await other.look()
+            with trio.move_on_after(0.1) as scope:
+                await lines.next()
+
+    assert scope.cancelled_caught
 
 
 @requirement("live.hostile")
@@ -182,7 +199,7 @@ async def test_a_bug_in_talking_with_one_viewer_harms_neither_the_host_nor_other
 ) -> None:
     frame = Desk.frame
 
-    async def broken(self: Desk, query: Query, *, re: int, viewer: object) -> bytes:
+    async def broken(self: Desk, query: Query, *, re: int, viewer: object | None) -> bytes:
         if query.text == "bug":
             raise ZeroDivisionError
         return await frame(self, query, re=re, viewer=viewer)
