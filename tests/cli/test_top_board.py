@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import termios
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ import trio
 import trio.testing
 from rich.cells import cell_len
 
+from armory_trio.cli import _top_tty
 from armory_trio.cli._top_board import AbortIt, Ask, Board, Quit, Wish
 from armory_trio.cli._top_frame import rows_for, screen
 from armory_trio.cli._top_query import filtered
@@ -114,6 +116,23 @@ async def test_keys_come_whole_however_their_bytes_do() -> None:
             assert got == keys
         os.close(screen_side)
         assert await tty.keys() == []
+
+
+@requirement("cli.top.restores")
+async def test_a_terminal_that_takes_nothing_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_top_tty, "_LAST_WORDS", 0.05)
+    screen_side, terminal_side = pty.openpty()
+    before = termios.tcgetattr(terminal_side)
+    with trio.fail_after(60):
+        with Tty(terminal_side, "ascii") as tty:
+            assert tty.size == (80, 24)  # as long as it does not know
+            with trio.move_on_after(0.1) as scope:
+                await tty.show("\u2192" * 1_000_000)
+        assert scope.cancelled_caught
+    assert termios.tcgetattr(terminal_side) == before
+    os.close(terminal_side)
+    assert os.read(screen_side, 4_096).startswith(b"\x1b[?1049h\x1b[?25l\x1b[2J\\u2192")
+    os.close(screen_side)
 
 
 async def _type(screen_side: int, pieces: tuple[bytes, ...]) -> None:

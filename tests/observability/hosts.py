@@ -55,12 +55,13 @@ async def quick() -> int:
     return 1
 
 
-@tool(effect="read-only")
-async def stream() -> AsyncIterator[str]:
+@tool(effect="read-only", buffer=1)
+async def stream(*, ends: bool = False) -> AsyncIterator[str]:
     """Yield three chunks, and stay."""
     for _ in range(3):
         yield "chunk"
-    await trio.sleep_forever()
+    if not ends:
+        await trio.sleep_forever()
 
 
 @tool(effect="read-only")

@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from armory_trio import Limits, RequestContext, Retention, ToolCall
-from armory_trio.observability import _socket_desk
+from armory_trio.observability import _socket_desk, _socket_events
 from armory_trio.observability._socket_desk import Pace
 from armory_trio.observability.live import Frame, LiveLimit, Query, SortKey
 from tests.requirements import requirement
@@ -278,6 +278,44 @@ async def test_the_events_of_one_execution_are_those_since_somebody_looks_at_it(
         ("ExecutionSettled", "state terminal, outcome error, effect none"),
     ]
     assert second.events[0].ago == 2
+
+
+@requirement("live.detail")
+async def test_events_that_were_missed_are_said_to_be(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_socket_events, "_BUFFER", 600)
+    async with watched() as (supervisor, look):
+        async with supervisor.stream(ToolCall("stream", {})) as chunks:
+            closely = Query(detail=chunks.execution.id)
+            await look(closely)
+            await trio.testing.wait_all_tasks_blocked()
+            for _ in range(3):
+                await anext(chunks)
+            for _ in range(300):
+                await supervisor.execute(ToolCall("quick", {}))
+        await trio.sleep(1)
+        detail = (await look(closely)).detail
+
+    assert detail is not None
+    assert detail.events_missed
+    assert detail.events[-1].kind == "ExecutionSettled"
+
+
+@requirement("live.detail")
+async def test_events_tell_numbers_and_fixed_words(autojump_clock: trio.testing.MockClock) -> None:
+    async with watched() as (supervisor, look):
+        async with supervisor.stream(ToolCall("stream", {"ends": True})) as chunks:
+            closely = Query(detail=chunks.execution.id)
+            await look(closely)
+            await trio.testing.wait_all_tasks_blocked()
+            assert [chunk async for chunk in chunks] == ["chunk"] * 3
+        detail = (await look(closely)).detail
+
+    assert detail is not None
+    assert [(event.kind, event.words) for event in detail.events if event.kind.startswith("Stream")] == [
+        ("StreamClosed", "chunks 3, complete yes")
+    ]
 
 
 @requirement("live.detail")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import socket
 import stat
@@ -15,7 +17,8 @@ import pytest
 import trio
 
 from armory_trio import ToolCall, open_supervisor
-from armory_trio.observability import _socket_server
+from armory_trio.observability import _socket_paths, _socket_server
+from armory_trio.observability._socket_paths import answers
 from armory_trio.observability._socket_server import Peer, peer_of
 from armory_trio.observability.live import (
     LiveView,
@@ -180,6 +183,50 @@ async def test_of_hosts_that_want_one_path_at_once_one_gets_it(folder: Path) -> 
                 nursery.start_soon(want)
 
     assert sorted(outcomes) == ["refused"] * 4 + ["serves"]
+
+
+@requirement("live.paths")
+@pytest.mark.parametrize("patience", [0.05, 60.0])
+async def test_a_host_waits_while_another_makes_its_socket_in_the_same_folder(
+    patience: float, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_socket_paths, "_PATIENCE", patience)
+    other = os.open(folder, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    outcome: list[str] = []
+
+    async def serve() -> None:
+        try:
+            async with served(str(folder / "s")):
+                outcome.append("serves")
+        except LiveViewError as error:
+            outcome.append(str(error))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve)
+        await trio.sleep(0.1)
+        assert "serves" not in outcome
+        while patience < 1 and not outcome:
+            await trio.lowlevel.checkpoint()
+        os.close(other)
+
+    assert outcome == ["serves"] or "another process holds a lock on its folder" in outcome[0]
+    assert (outcome == ["serves"]) is (patience > 1)
+
+
+@requirement("live.paths")
+def test_a_host_that_is_too_busy_to_let_anybody_in_is_no_dead_one(folder: Path) -> None:
+    path = folder / "s"
+    with socket.socket(socket.AF_UNIX) as busy, contextlib.ExitStack() as waiting:
+        busy.bind(str(path))
+        busy.listen(0)
+        for _ in range(3):
+            client = waiting.enter_context(socket.socket(socket.AF_UNIX))
+            client.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                client.connect(str(path))
+        assert answers(path)
+    assert not answers(path)
 
 
 @requirement("live.paths")
