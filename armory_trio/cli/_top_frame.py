@@ -7,22 +7,15 @@ from typing import Final
 
 from rich.text import Text
 
-from ..observability.live import Frame, LiveDetail, LiveExecution, LiveLimit
+from ..observability.live import Frame, LiveDetail, LiveExecution, LiveLimit, LiveRates
 from ._top_board import KEYS, Board
 from ._top_table import MARKS, doing, table
 from ._top_text import Pen, duration, rate
 
-_STATES: Final = (
-    "active",
-    "streaming",
-    "waiting",
-    "queued",
-    "abort-requested",
-    "cleanup-pending",
-    "unknown-effect",
-    "terminal",
-)
-_ATTENTION: Final = frozenset(("abort-requested", "cleanup-pending", "unknown-effect"))
+_ATTENTION: Final = ("abort-requested", "cleanup-pending", "unknown-effect")
+_STATES: Final = (*_ATTENTION, "active", "streaming", "waiting", "queued", "terminal")
+"""In the order in which they are told, so that what matters most is not what is cut off."""
+
 _HEAD: Final = 5
 """Lines above the executions: the host, rates, states, limits, titles."""
 
@@ -62,16 +55,21 @@ def head(frame: Frame, pen: Pen, width: int) -> list[Text]:
             "bold" if host.admission == "open" else "bold yellow",
         )
     ]
-    told = "no rates yet"
-    if rates is not None:
-        failed = rate(rates.failed) + ("+" if rates.unseen else "")
-        told = f"started {rate(rates.started)}  ended {rate(rates.ended)}  failed {failed}"
-    lines.append(pen.line(f"live {totals.live}  {told}", width))
+    lines.append(pen.line(f"live {totals.live}  {_rates(rates, is_narrow=width < 60)}", width))
     counts = [(state, totals.states.get(state, 0)) for state in _STATES if totals.states.get(state)]
     style = "red" if any(state in _ATTENTION for state, _ in counts) else ""
     lines.append(pen.line("  ".join(f"{state} {count}" for state, count in counts) or "nothing runs", width, style))
     lines.append(pen.line(_limits(frame.limits, frame.limits_left_out, pen), width, "dim"))
     return lines
+
+
+def _rates(rates: LiveRates | None, *, is_narrow: bool) -> str:
+    if rates is None:
+        return "no rates yet"
+    if is_narrow:
+        return f"+{rate(rates.started)} -{rate(rates.ended)} !{rate(rates.failed)}"
+    failed = rate(rates.failed) + ("+" if rates.unseen else "")
+    return f"started {rate(rates.started)}  ended {rate(rates.ended)}  failed {failed}"
 
 
 def _limits(limits: Sequence[LiveLimit], left_out: int, pen: Pen) -> str:

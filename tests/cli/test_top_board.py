@@ -225,6 +225,7 @@ def test_every_screen_has_as_many_lines_and_cells_as_there_are(mode: str, width:
 def test_forty_columns_hold_state_tool_and_time() -> None:
     lines = texts(board(execution(1, state="abort-requested", tool_name="a_tool_with_a_long_name" * 3)), 40)
 
+    assert lines[1].rstrip() == "live 3  +12.5/s -11.0/s !0.2/s"
     assert lines[4].split() == ["STATE", "TOOL", "IN-ST"]
     assert lines[5].startswith("> aborting ")
     assert lines[5].endswith("…   5.0s")
