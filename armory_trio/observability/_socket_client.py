@@ -31,6 +31,8 @@ from ._socket_paths import require_short
 from ._socket_wire import Wire
 
 EVERYTHING: Final = Query()
+_LAST_WORDS: Final = 1.0
+"""Seconds that a host may take to take the word that nobody wants any more frames; it takes that at once, if it runs."""
 
 
 class LiveFrames:
@@ -147,8 +149,8 @@ class LiveView:
             yield frames
         finally:
             self._subscribed = False
-        with suppress(LiveViewGone):
-            await self._wire.send(Unsubscribe(id=self._wire.next_id()))
+            with trio.move_on_after(_LAST_WORDS, shield=True), suppress(LiveViewGone):
+                await self._wire.send(Unsubscribe(id=self._wire.next_id()))
 
 
 def _why(error: OSError) -> str:

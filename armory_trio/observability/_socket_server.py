@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 import os
 import socket
 import struct
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final, assert_never
 
@@ -241,16 +242,16 @@ async def serve_live_view(
             replaced.
     """
     name = Path(sys.argv[0]).stem if name is None else name
-    place = _free_path(plain_name(name)) if path is None else Path(path)
-    desk = Desk(supervisor, name or "host", allow_abort=allow_abort)
-    async with listening(place, backlog=_VIEWERS) as listener, open_private_nursery() as nursery:
-        server = LiveServer(str(place), name, desk)
-        nursery.start_soon(desk.run, name="armory_trio: live view")
-        nursery.start_soon(_serve, server, listener, name="armory_trio: viewers")
-        try:
-            yield server
-        finally:
-            nursery.cancel_scope.cancel("the live view is over")
+    with _place_of(name, path) as place:
+        desk = Desk(supervisor, name or "host", allow_abort=allow_abort)
+        async with listening(place, backlog=_VIEWERS) as listener, open_private_nursery() as nursery:
+            server = LiveServer(str(place), name, desk)
+            nursery.start_soon(desk.run, name="armory_trio: live view")
+            nursery.start_soon(_serve, server, listener, name="armory_trio: viewers")
+            try:
+                yield server
+            finally:
+                nursery.cancel_scope.cancel("the live view is over")
 
 
 class _Unhurried(trio.abc.Listener[trio.SocketStream]):
@@ -273,12 +274,22 @@ async def _serve(server: LiveServer, listener: trio.SocketListener) -> None:
     await trio.serve_listeners(server.let_in, [_Unhurried(listener)])
 
 
-def _free_path(name: str) -> Path:
-    """Where the socket goes, by a name that no other supervisor of this process has."""
+_taken: Final[set[Path]] = set()
+"""Where supervisors of this process have their sockets, or are about to make them, when nobody said where."""
+
+
+@contextmanager
+def _place_of(name: str, path: str | os.PathLike[str] | None) -> Generator[Path]:
+    """Where the socket goes for the length of the block: by default under a name that no other of this process has."""
+    if path is not None:
+        yield Path(path)
+        return
     running()  # what dead hosts left goes first
-    path = default_path(name)
-    number = 2
-    while path.exists():
-        path = default_path(f"{name[:35]}-{number}")
-        number += 1
-    return path
+    short = plain_name(name)
+    names = itertools.chain([short], (f"{short[:35]}-{number}" for number in itertools.count(2)))
+    place = next(free for free in map(default_path, names) if free not in _taken)
+    _taken.add(place)
+    try:
+        yield place
+    finally:
+        _taken.discard(place)

@@ -105,15 +105,29 @@ async def test_another_user_is_not_let_in(folder: Path, monkeypatch: pytest.Monk
 
 
 @requirement("live.paths")
-async def test_two_supervisors_of_one_process_have_two_sockets(folder: Path) -> None:
-    async with (
-        open_supervisor(TOOLBOX) as one,
-        open_supervisor(TOOLBOX) as two,
-        serve_live_view(one, name="host") as first,
-        serve_live_view(two, name="host") as second,
-    ):
-        assert first.path != second.path
-        assert sorted(found.path for found in running_hosts()) == sorted([first.path, second.path])
+async def test_supervisors_of_one_process_have_a_socket_each_also_when_they_begin_at_once(folder: Path) -> None:
+    found: list[str] = []
+    all_there = trio.Event()
+
+    async def serve() -> None:
+        async with open_supervisor(TOOLBOX) as supervisor, serve_live_view(supervisor, name="host") as server:
+            found.append(server.path)
+            if len(found) == 3:
+                assert sorted(each.path for each in running_hosts()) == sorted(found)
+                all_there.set()
+            await all_there.wait()
+
+    with trio.fail_after(BOUND):
+        async with trio.open_nursery() as nursery:
+            for _ in range(3):
+                nursery.start_soon(serve)
+    async with open_supervisor(TOOLBOX) as supervisor, serve_live_view(supervisor, name="host") as server:
+        again = server.path
+
+    assert sorted(Path(path).name for path in found) == [
+        f"live-{os.getpid()}-host{number}.sock" for number in ("-2", "-3", "")
+    ]
+    assert Path(again).name == f"live-{os.getpid()}-host.sock"
 
 
 def _abandoned(path: Path) -> None:
@@ -395,6 +409,31 @@ async def test_a_subscription_may_change_and_end_while_the_view_goes_on(folder: 
 
     assert [first.executions[0].owner_id, second.executions[0].owner_id] == ["a", "b"]
     assert (third.executions, third.matched, last.matched) == ((), 2, 2)
+
+
+@requirement("live.client")
+async def test_a_subscription_that_is_cancelled_or_fails_ends_and_the_view_goes_on(folder: Path) -> None:
+    async with served(str(folder / "s")), LiveView.connect(folder / "s") as view:
+        with trio.CancelScope() as scope:
+            async with view.subscribe(interval=0.1) as frames:
+                await anext(frames)
+                scope.cancel()
+                await anext(frames)
+        with pytest.raises(LookupError):  # noqa: PT012  # what leaves the block is what is tested
+            async with view.subscribe(interval=0.1) as frames:
+                await anext(frames)
+                raise LookupError
+        await view.look()
+        wire = view._wire  # pyright: ignore[reportPrivateUsage]  # what comes unasked shows nowhere else
+        wire._frame = None  # pyright: ignore[reportPrivateUsage]  # likewise
+        for _ in range(3):
+            await trio.sleep(0.1)
+            await view.look()
+        unasked = wire._frame  # pyright: ignore[reportPrivateUsage]  # likewise
+        async with view.subscribe() as frames:
+            assert (await anext(frames)).host.viewers == 1
+
+    assert unasked is None
 
 
 @requirement("live.client")
