@@ -31,7 +31,7 @@ _SHARE: Final = 20
 """Making frames takes one part in so many of the time, however many viewers there are."""
 
 _LONGEST_REST: Final = 2.0
-"""Seconds after which a viewer gets its frame all the same. A look at 10,000 executions takes some 15 ms, so this counts
+"""Seconds after which a viewer gets its frame all the same. A look at 10,000 executions takes some 10 ms, so this counts
 only for the first one, and where there are a hundred thousand."""
 
 _LIMITS: Final = 50

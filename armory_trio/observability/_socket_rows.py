@@ -24,14 +24,11 @@ _TIMES: Final = (
 """What is a point on a clock that only the host has, or holds one."""
 
 
-class Seen:
+class Seen(msgspec.Struct, gc=False):
     """An execution as the host saw it last, and since when it is in its state, in seconds on trio's clock."""
 
-    __slots__ = ("shot", "since")
-
-    def __init__(self, shot: Snapshot, since: float) -> None:
-        self.shot = shot
-        self.since = since
+    shot: Snapshot
+    since: float
 
     @property
     def settled(self) -> bool:
