@@ -268,6 +268,7 @@ LEAVES: Final = {
     "cattrs": ("definitions",),
     "click": ("cli",),
     "google": ("providers/gemini",),
+    "httpx2": ("integrations/openapi",),
     "jsonschema_rs": ("definitions",),
     "mcp": ("integrations/mcp",),
     "numpy": ("toolbox/search",),
@@ -279,6 +280,7 @@ LEAVES: Final = {
     "re2": ("kits/coding",),
     "rich": ("cli",),
     "sqlalchemy": ("storage",),
+    "yaml": ("integrations/openapi",),
 }
 """Every other foreign package, and the only places that may import it: a room, a folder or a module."""
 
@@ -315,6 +317,7 @@ HEAVY: Final = (
     "anthropic",
     "click",
     "google",
+    "httpx2",
     "mcp",
     "numpy",
     "openai",
@@ -326,6 +329,7 @@ HEAVY: Final = (
     "rich",
     "snowballstemmer",
     "sqlalchemy",
+    "yaml",
 )
 """What `import armory_trio` must not load: who does not use a leaf does not pay for it."""
 

@@ -1,0 +1,175 @@
+"""The operations of a document, each read into what a tool needs to be made and run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+
+from ._answers import Answers, answers_of
+from ._arguments import Arguments, arguments_of
+from ._bodies import Body, body_of
+from ._losses import DocumentFault, Losses
+from ._options import OperationInfo, Settings
+from ._parameters import Declared, parameters_of, placeholders
+from ._references import Node, References
+from ._schemas import Schemas, Translator
+from ._security import Alternative, security_of
+from ._servers import Server
+
+__all__ = ("Found", "Operation", "Reader", "operations_of")
+
+_METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+_BODILESS: Final = ("get", "head", "trace")
+_KEY_HEADER: Final = "idempotency-key"
+_STATIC: Final = "/-._~!$&'()*+,;=:@%"
+"""What stays as it is in a path of the document."""
+
+
+class Found(msgspec.Struct, frozen=True, eq=False):
+    """One operation, not read yet."""
+
+    info: OperationInfo
+    item: Node
+    node: Node
+
+
+class Operation(msgspec.Struct, frozen=True, eq=False):
+    """One operation, read.
+
+    Args:
+        info: What it is called.
+        node: Where it stands.
+        path: The path between its placeholders, encoded; names of parameters at the odd places.
+        arguments: What a model gives.
+        body: What is sent as the body; None for nothing.
+        security: The alternatives of credentials of which one has to be met.
+        answers: What may come back.
+        key_header: How the document writes the header for an idempotency key; empty if it has none.
+        needs_key: Whether a request without one is refused there.
+    """
+
+    info: OperationInfo
+    node: Node
+    path: tuple[str, ...]
+    arguments: Arguments
+    body: Body | None
+    security: tuple[Alternative, ...]
+    answers: Answers
+    key_header: str
+    needs_key: bool
+
+
+def operations_of(references: References) -> Iterator[Found | tuple[str, DocumentFault]]:
+    """The operations of a document in its order; for a path that can't be read, its name and why."""
+    for path, place in references.root.child("paths").children():
+        try:
+            item = references.resolve(place)
+        except DocumentFault as fault:
+            yield path, fault
+            continue
+        for method in _METHODS:
+            node = item.child(method)
+            if node.members:
+                yield Found(_info(method.upper(), path, node), item, node)
+
+
+def _info(method: str, path: str, node: Node) -> OperationInfo:
+    tags = tuple(str(tag.value) for tag in node.child("tags").items())
+    return OperationInfo(method, path, node.text("operationId") or None, tags, node.flag("deprecated"))
+
+
+class Reader:
+    """Reads the operations of one document."""
+
+    def __init__(self, references: References, translator: Translator, server: Server, settings: Settings) -> None:
+        self._references = references
+        self._translator = translator
+        self._server = server
+        self._settings = settings
+
+    def read(self, found: Found, name: str, losses: Losses) -> Operation:
+        """One operation, whose tool is called *name*.
+
+        Raises:
+            DocumentFault: It can't be read.
+        """
+        info, node = found.info, found.node
+        path = _template(info.path, found.item)
+        most = self._settings.max_schemas
+        schemas = Schemas(self._translator, "request", losses, most)
+        declared = parameters_of(info.path, found.item, node, self._references, losses)
+        security = security_of(node, self._references, (name, self._server.origin), losses)
+        declared, key = _without_hosts_own(declared, security, losses)
+        body = self._body(found, schemas, losses)
+        return Operation(
+            info,
+            node,
+            path,
+            arguments_of(declared, body, schemas),
+            body,
+            security,
+            self._answers(found, losses),
+            "" if key is None else key.parameter.wire,
+            key is not None and key.parameter.required,
+        )
+
+    def _body(self, found: Found, schemas: Schemas, losses: Losses) -> Body | None:
+        if found.info.method.lower() in _BODILESS:
+            if "requestBody" in found.node.members:
+                losses.add(found.node.child("requestBody").where, "dropped", f"a {found.info.method} has no body")
+            return None
+        return body_of(found.node, self._references, schemas, losses)
+
+    def _answers(self, found: Found, losses: Losses) -> Answers:
+        """What is promised; nothing where that can't be read, for the operation can be called all the same."""
+        schemas = Schemas(self._translator, "response", losses, self._settings.max_schemas)
+        try:
+            return answers_of(found.node, self._references, schemas, losses)
+        except DocumentFault as fault:
+            losses.add(fault.pointer, "dropped", f"responses are not checked: {fault.why}")
+            return Answers(None, ())
+
+
+def _template(path: str, item: Node) -> tuple[str, ...]:
+    """The path in parts: what stands in it, and between these the names of its parameters."""
+    if not path.startswith("/") or re.search(r"[?#\\\x00-\x20\x7f]", path):
+        raise item.fault("a path begins with a slash, and holds no query, no fragment and no white space")
+    if any(step in (".", "..") for step in path.split("/")):
+        raise item.fault("a path holds no steps . or ..")
+    parts: list[str] = []
+    rest = path
+    for name in re.findall(r"\{([^{}/]+)\}", path):
+        before, _, rest = rest.partition(f"{{{name}}}")
+        parts += [quote(before, safe=_STATIC), name]
+    if "{" in rest or "}" in rest or set(parts[1::2]) != set(placeholders(path)):
+        raise item.fault("a placeholder of the path is not closed")
+    return (*parts, quote(rest, safe=_STATIC))
+
+
+def _without_hosts_own(
+    declared: list[Declared], security: tuple[Alternative, ...], losses: Losses
+) -> tuple[list[Declared], Declared | None]:
+    """The parameters that are arguments, and the one for the idempotency key, which is not.
+
+    What carries a credential is no argument either: the host gives it.
+    """
+    carried = {
+        (each.place, each.name.lower() if each.place == "header" else each.name)
+        for alternative in security
+        for each in alternative
+    }
+    left: list[Declared] = []
+    key: Declared | None = None
+    for each in declared:
+        wire, place = each.parameter.wire, each.parameter.place
+        if (place, wire.lower() if place == "header" else wire) in carried:
+            losses.add(each.node.where, "dropped", f"{wire!r} carries a credential, which the host gives")
+        elif place == "header" and wire.lower() == _KEY_HEADER:
+            key = each
+        else:
+            left.append(each)
+    return left, key

@@ -1,0 +1,115 @@
+"""The text of a document, JSON or YAML, as plain JSON values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final, cast
+
+import msgspec
+import yaml
+
+from ...errors import DefinitionError
+from ._json import is_array, is_object
+
+__all__ = ("SUBJECT", "DocumentSource", "read_document")
+
+DocumentSource = Mapping[str, object] | str | bytes | Path
+"""A document that is decoded already, its text in JSON or YAML, or the file that holds it."""
+
+SUBJECT: Final = "OpenAPI document"
+
+_VALUES: Final = 5_000_000
+"""Values in one YAML document: the largest public ones have a tenth of that. Aliases that repeat each other have no end."""
+
+_DEPTH: Final = 200
+"""How deep a document may be nested, for whoever walks it."""
+
+
+def read_document(source: object, name: str) -> Mapping[str, object]:
+    """The document *source*, called *name* in errors, as plain JSON values.
+
+    Raises:
+        DefinitionError: It can't be read, is neither JSON nor YAML, or no object.
+    """
+    if isinstance(source, Path):
+        try:
+            source = source.read_bytes()
+        except OSError as error:
+            raise DefinitionError(SUBJECT, name, f"can't be read: {error.strerror or type(error).__name__}") from error
+    if isinstance(source, str | bytes):
+        source = _decoded(source, name)
+    if not is_object(source):
+        wanted = "an object, its text, or a pathlib.Path to it"
+        raise DefinitionError(SUBJECT, name, f"must be {wanted}, not {type(source).__name__}")
+    return source
+
+
+def _decoded(text: str | bytes, name: str) -> object:
+    try:
+        plain = text.encode("utf-8") if isinstance(text, str) else text
+        words = plain.decode("utf-8-sig")
+    except UnicodeError as error:
+        raise DefinitionError(SUBJECT, name, "is no UTF-8") from error
+    if words.lstrip().startswith(("{", "[")):
+        try:
+            return msgspec.json.decode(words)
+        except (msgspec.DecodeError, RecursionError):
+            pass  # YAML in the flow style begins like this, too
+    return _from_yaml(words, name)
+
+
+def _from_yaml(words: str, name: str) -> object:
+    try:
+        loaded: object = yaml.load(words, _loader())  # noqa: S506  # a loader that makes nothing but JSON values
+    except yaml.YAMLError as error:
+        raise DefinitionError(SUBJECT, name, f"is neither JSON nor YAML: {' '.join(str(error).split())}") from error
+    except RecursionError as error:
+        raise DefinitionError(SUBJECT, name, f"is nested more than {_DEPTH} deep") from error
+    return _Copy(name).of(loaded, 0)
+
+
+@cache
+def _loader() -> type[yaml.SafeLoader]:
+    """A safe loader for the values of JSON: ``no`` and ``2020-01-01`` are text, as YAML 1.2 has it."""
+    fast = cast("type[yaml.SafeLoader]", getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    made = type("_JsonLoader", (fast,), {"yaml_implicit_resolvers": {}})
+    add = cast("Callable[[str, re.Pattern[str], list[str]], None]", getattr(made, "add_implicit_resolver"))  # noqa: B009
+    for tag, pattern, first in (
+        ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+        ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+        ("int", r"[-+]?(0|[1-9][0-9]*)", "-+0123456789"),
+        ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+.0123456789"),
+        ("merge", "<<", "<"),
+    ):
+        add(f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), list(first))
+    return cast("type[yaml.SafeLoader]", made)
+
+
+class _Copy:
+    """A copy in which every key is text. It ends, whatever aliases repeat each other."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._left = _VALUES
+
+    def of(self, value: object, depth: int) -> object:
+        self._left -= 1
+        if self._left < 0 or depth > _DEPTH:
+            reason = f"holds more than {_VALUES} values" if self._left < 0 else f"is nested more than {_DEPTH} deep"
+            raise DefinitionError(SUBJECT, self._name, reason)
+        if isinstance(value, dict):
+            members = cast("dict[object, object]", value)
+            return {_key(key): self.of(member, depth + 1) for key, member in members.items()}
+        if is_array(value):
+            return [self.of(member, depth + 1) for member in value]
+        if value is None or isinstance(value, str | int | float):
+            return value
+        raise DefinitionError(SUBJECT, self._name, f"holds a {type(value).__name__}, which JSON has not")
+
+
+def _key(key: object) -> str:
+    """A key as JSON has it: the responses of a YAML document are often numbers."""
+    return key if isinstance(key, str) else msgspec.json.encode(key).decode()
