@@ -9,7 +9,7 @@ import msgspec
 from ._bodies import Body
 from ._naming import LONGEST, Distinct, legal_name
 from ._parameters import Declared
-from ._schemas import Schema, Schemas
+from ._schemas import Schema, Schemas, reachable, with_definitions
 from ._styles import Parameter
 
 __all__ = ("Arguments", "arguments_of")
@@ -58,8 +58,7 @@ def arguments_of(declared: Sequence[Declared], body: Body | None, schemas: Schem
         required += [whole] if body.required else []
     schema: dict[str, object] = {"type": "object", "properties": properties, "additionalProperties": False}
     schema |= {"required": required} if required else {}
-    definitions = schemas.definitions()
-    return Arguments(schema | ({"$defs": definitions} if definitions else {}), parameters, sent, whole)
+    return Arguments(with_definitions(schema, reachable(schema, schemas.definitions())), parameters, sent, whole)
 
 
 def _named(wishes: list[tuple[str, str]]) -> list[str]:

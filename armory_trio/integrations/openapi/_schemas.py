@@ -22,7 +22,7 @@ from ._losses import Losses
 from ._naming import Distinct
 from ._references import Node, References
 
-__all__ = ("Schema", "Schemas", "Translator", "with_definitions")
+__all__ = ("Schema", "Schemas", "Translator", "reachable", "with_definitions")
 
 Schema = dict[str, object] | bool
 """A schema of 2020-12. References point into ``#/$defs``."""
@@ -153,11 +153,8 @@ class Translator:
         together: list[Schema] = []
         for branch, node in zip(branches, holder.child(keyword).items(), strict=True):
             values = self._values_of(node, known, name)
-            if isinstance(branch, dict) and values:
-                chosen: dict[str, object] = {"properties": {name: {"enum": values}}, "required": [name]}
-                together.append({"allOf": [branch, chosen]})
-            else:
-                together.append(branch)
+            chosen: dict[str, object] = {"properties": {name: {"enum": values}}} if values else {}
+            together.append({"allOf": [branch, {**chosen, "required": [name]}]})
         return together
 
     def _values_of(self, node: Node, known: Mapping[str, object], name: str) -> list[object]:
@@ -261,6 +258,23 @@ class Schemas:
         self._used.update(found.used)
         for pointer, why in found.losses:
             self._losses.add(pointer, "widened", why)
+
+
+def reachable(schema: Schema, definitions: Mapping[str, object]) -> dict[str, object]:
+    """Those of *definitions* that *schema* needs."""
+    found: dict[str, object] = {}
+    waiting: deque[object] = deque([schema])
+    while waiting:
+        value = waiting.popleft()
+        if is_array(value):
+            waiting.extend(value)
+        elif is_object(value):
+            waiting.extend(value.values())
+            name = str(value.get("$ref", "")).removeprefix("#/$defs/")
+            if name in definitions and name not in found:
+                found[name] = definitions[name]
+                waiting.append(found[name])
+    return found
 
 
 def with_definitions(schema: Schema, definitions: dict[str, object]) -> dict[str, object]:

@@ -1,0 +1,237 @@
+"""Schemas of OpenAPI 3.0 and 3.1 as contracts of tools."""
+
+from __future__ import annotations
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from armory_trio import ToolDefinition
+from armory_trio.integrations.openapi import OpenApiImport, toolbox_from_openapi
+from tests.requirements import requirement
+
+from .documents import body_of, document, get, imported, of_path, parameter, responding, schema_of
+
+
+def _translated(schema: object, version: str = "3.0.3", **components: object) -> object:
+    """What becomes of the schema of a parameter."""
+    found = imported(get(parameter("x", "query", schema)), version=version, components={"schemas": components})
+    told = schema_of(found)
+    Draft202012Validator.check_schema(told)
+    properties = told["properties"]
+    assert isinstance(properties, dict)
+    return properties["x"]
+
+
+def _definition(found: OpenApiImport) -> ToolDefinition:
+    return found.operations[0].tool.definition
+
+
+@requirement("openapi.schemas-3-0")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"type": "string", "nullable": True}, {"type": ["string", "null"]}),
+        (
+            {"type": "string", "enum": ["a"], "nullable": True},
+            {"type": ["string", "null"], "enum": ["a", None]},
+        ),
+        (
+            {"nullable": True, "allOf": [{"type": "string"}]},
+            {"anyOf": [{"allOf": [{"type": "string"}]}, {"type": "null"}]},
+        ),
+        (
+            {"type": "number", "minimum": 1, "exclusiveMinimum": True, "maximum": 9, "exclusiveMaximum": False},
+            {"type": "number", "exclusiveMinimum": 1, "maximum": 9},
+        ),
+        ({"type": "string", "example": "a"}, {"type": "string", "examples": ["a"]}),
+        ({"type": "file"}, {"type": "string", "format": "binary"}),
+        ({"type": "integer", "format": "int64", "xml": {"name": "n"}, "x-own": 1}, {"type": "integer", "format": "int64"}),
+        ({"type": "array", "items": {"type": "string", "nullable": True}}, {"type": "array", "items": {"type": ["string", "null"]}}),
+    ],
+)
+def test_what_3_0_says_otherwise_is_translated(old: object, new: object) -> None:
+    assert _translated(old) == new
+
+
+@requirement("openapi.schemas-3-0")
+def test_what_stands_beside_a_reference_counts_from_3_1_on() -> None:
+    schema = {"$ref": "#/components/schemas/Name", "minLength": 2}
+
+    assert _translated(schema, "3.0.3", Name={"type": "string"}) == {"$ref": "#/$defs/Name"}
+    assert _translated(schema, "3.1.0", Name={"type": "string"}) == {"$ref": "#/$defs/Name", "minLength": 2}
+
+
+@requirement("openapi.schemas")
+def test_words_of_2020_12_stay() -> None:
+    schema = {
+        "type": ["array", "null"],
+        "prefixItems": [{"const": 1}, True],
+        "items": False,
+        "contains": {"type": "integer"},
+        "if": {"minItems": 1},
+        "then": {"maxItems": 3},
+        "dependentSchemas": {"a": {"required": ["b"]}},
+        "unevaluatedProperties": False,
+        "patternProperties": {"^x-": {"type": "string"}},
+    }
+
+    assert _translated(schema, "3.1.0") == schema
+
+
+@requirement("openapi.schemas", "openapi.losses")
+def test_what_makes_no_sense_is_left_out_and_told() -> None:
+    schema = {
+        "type": "text",
+        "required": True,
+        "minimum": "1",
+        "enum": [],
+        "items": [],
+        "pattern": "(",
+        "maxLength": 3,
+    }
+    found = imported(get(parameter("x", "query", schema)))
+
+    assert schema_of(found)["properties"] == {"x": {"maxLength": 3}}
+    assert {loss.pointer.rpartition("/")[2] for loss in found.losses} == schema.keys() - {"maxLength"}
+    assert {loss.kind for loss in found.losses} == {"widened"}
+    assert found.losses[0].pointer.startswith("#/paths/~1it/get/parameters/0/schema/")
+
+
+@requirement("openapi.recursion")
+def test_a_schema_that_refers_to_itself_stays_recursive() -> None:
+    node = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "kids": {"type": "array", "items": {"$ref": "#/components/schemas/Node"}}},
+        "required": ["name"],
+        "additionalProperties": False,
+    }
+    reference = {"$ref": "#/components/schemas/Node"}
+    paths = of_path("/it", "post", requestBody=body_of("application/json", reference), responses=responding(reference))
+    found = imported(paths, components={"schemas": {"Node": node}})
+    tool = found.operations[0].tool
+
+    tool.contract.validate({"name": "a", "kids": [{"name": "b", "kids": []}]})
+    with pytest.raises(Exception, match=r"kids\[0\]\.kids\[0\]"):
+        tool.contract.validate({"name": "a", "kids": [{"name": "b", "kids": [{}]}]})
+    assert _definition(found).output_schema is not None
+
+
+@requirement("openapi.recursion")
+def test_large_schemas_are_cut_where_the_bound_is_and_that_is_told() -> None:
+    schemas = {
+        f"S{n}": {"type": "object", "properties": {"next": {"$ref": f"#/components/schemas/S{n + 1}"}}} for n in range(40)
+    }
+    schemas["S40"] = {"type": "string"}
+    paths = of_path("/it", responses=responding({"$ref": "#/components/schemas/S0"}))
+    found = toolbox_from_openapi(document(paths, components={"schemas": schemas}), max_schemas=21)
+    output = _definition(found).output_schema
+    assert output is not None
+
+    assert [(loss.pointer, loss.kind) for loss in found.losses] == [("#/components/schemas/S10", "widened")]
+    assert Draft202012Validator(_definition(found).to_json()["output"]).is_valid(  # type: ignore[arg-type]
+        {"next": {"next": {}}}
+    )
+
+
+PERSON = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer", "readOnly": True},
+        "name": {"type": "string"},
+        "password": {"type": "string", "writeOnly": True},
+        "born": {"$ref": "#/components/schemas/Day"},
+    },
+    "required": ["id", "name", "password", "born"],
+}
+
+
+@requirement("openapi.directions")
+def test_what_only_the_server_writes_is_no_argument_and_what_only_the_client_writes_is_no_result() -> None:
+    reference = {"$ref": "#/components/schemas/Person"}
+    paths = of_path("/it", "post", requestBody=body_of("application/json", reference), responses=responding(reference))
+    day = {"type": "string", "format": "date", "readOnly": True}
+    found = imported(paths, components={"schemas": {"Person": PERSON, "Day": day}})
+    told = schema_of(found)
+
+    assert told["properties"] == {"name": {"type": "string"}, "password": {"type": "string"}}
+    assert told["required"] == ["name", "password"]
+    output = _definition(found).to_json()["output"]
+    assert isinstance(output, dict)
+    person = output["$defs"]["Person"]
+    assert list(person["properties"]) == ["id", "name", "born"]
+    assert person["required"] == ["id", "name", "born"]
+
+
+@requirement("openapi.directions")
+def test_formats_bind_what_is_sent_and_not_what_comes_back() -> None:
+    schema = {"type": "string", "format": "date"}
+    found = imported(of_path("/it", parameters=[parameter("x", "query", schema)], responses=responding(schema)))
+    tool = found.operations[0].tool
+
+    with pytest.raises(Exception, match="date"):
+        tool.contract.validate({"x": "yesterday"})
+    assert _definition(found).output_schema == {"type": "string"}
+
+
+PETS = {
+    "Cat": {"type": "object", "properties": {"kind": {"type": "string"}, "claws": {"type": "integer"}}},
+    "Dog": {"type": "object", "properties": {"kind": {"type": "string"}, "bark": {"type": "string"}}},
+    "Fish": {"type": "object", "properties": {"kind": {"const": "f"}, "fins": {"type": "integer"}}},
+}
+
+
+@requirement("openapi.discriminators")
+@pytest.mark.parametrize(
+    ("value", "fits"),
+    [
+        ({"kind": "Cat", "claws": 1}, True),
+        ({"kind": "hound", "bark": "x"}, True),
+        ({"kind": "f", "fins": 2}, True),
+        ({"kind": "hound", "bark": 1}, False),
+        ({"kind": "Dog", "bark": "x"}, False),
+        ({"claws": 1}, False),
+    ],
+)
+@pytest.mark.parametrize("version", ["3.0.3", "3.1.0"])
+def test_a_discriminator_says_which_alternative_counts(version: str, value: dict[str, object], fits: bool) -> None:
+    union = {
+        "oneOf": [{"$ref": f"#/components/schemas/{name}"} for name in PETS],
+        "discriminator": {"propertyName": "kind", "mapping": {"hound": "#/components/schemas/Dog"}},
+    }
+    paths = of_path("/it", "post", requestBody=body_of("application/json", union))
+    found = imported(paths, version=version, components={"schemas": PETS})
+
+    told = schema_of(found)
+    Draft202012Validator.check_schema(told)
+    assert Draft202012Validator(told).is_valid({"body": value}) is fits
+
+
+@requirement("openapi.responses-typed")
+@pytest.mark.parametrize(
+    ("responses", "schema"),
+    [
+        ({"200": {"description": ""}}, None),
+        ({"204": {"description": ""}}, {"type": "null"}),
+        (responding({"type": "integer"}, "2XX"), {"type": "integer"}),
+        (responding({"type": "integer"}) | responding({"type": "integer"}, "201"), {"type": "integer"}),
+        (
+            responding({"type": "integer"}) | responding({"type": "string"}, "202"),
+            {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+        ),
+        (responding({"type": "integer"}) | {"204": {"description": ""}}, {"anyOf": [{"type": "integer"}, {"type": "null"}]}),
+        (responding({"type": "integer"}) | responding({"type": "string"}, "201", "text/plain"), None),
+        (responding({"type": "integer"}, "default") | responding({"type": "integer"}, "404"), None),
+        ({"200": {"description": "", "content": {"application/json": {}}}}, None),
+    ],
+)
+def test_the_result_is_typed_by_the_good_responses(responses: object, schema: object) -> None:
+    assert _definition(imported(of_path("/it", responses=responses))).to_json().get("output") == schema
+
+
+@requirement("openapi.responses-typed")
+def test_where_json_is_to_be_had_nothing_else_is_asked_for() -> None:
+    content = {"application/xml": {"schema": {"type": "object"}}, "application/json": {"schema": {"type": "integer"}}}
+    found = imported(of_path("/it", responses={"200": {"description": "", "content": content}}))
+
+    assert _definition(found).output_schema == {"type": "integer"}
+    assert found.losses == ()

@@ -1,0 +1,95 @@
+"""Tools that are operations of an OpenAPI document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ._promise import Requirement
+
+PROMISES: Final[Mapping[str, Requirement]] = {
+    "openapi.styles": Requirement(
+        "13",
+        "Parameters are written in every style of the specification, in the path, the query, headers and cookies, "
+        "exploded or not, and as JSON where the document says so.",
+    ),
+    "openapi.reserved": Requirement(
+        "field case 88",
+        "Reserved characters stay as they are where the document allows it and no other parameter can come of them.",
+    ),
+    "openapi.path-stays": Requirement(
+        "field case 88",
+        "No argument changes the path of a request beyond its own step, adds a query to it or a parameter to its query: "
+        "what it holds is encoded, and what could still lead elsewhere is refused before anything is sent.",
+    ),
+    "openapi.headers-stay": Requirement(
+        "field case 88",
+        "No argument ends a header, and none is one that frames the request, says whose it is or makes another one of it.",
+    ),
+    "openapi.one-server": Requirement(
+        "13; surroundings 1.15",
+        "All requests go to the server that was fixed at the import; redirects are followed only there, and only where "
+        "that changes nothing.",
+    ),
+    "openapi.bodies": Requirement(
+        "13",
+        "Bodies are sent as JSON, forms, text or bytes, with the media type of the document; of several that are offered "
+        "one is chosen by a rule; a body that may be left out is, and none of its parts is asked for.",
+    ),
+    "openapi.multipart": Requirement(
+        "13",
+        "Parts carry text, JSON and files, given in base64 with a name and a media type; nothing in them can end a part or "
+        "a header of one.",
+    ),
+    "openapi.schemas-3-0": Requirement(
+        "13",
+        "What OpenAPI 3.0 says otherwise than JSON Schema is translated: nullable, exclusive bounds, examples, files, and "
+        "what stands beside a reference.",
+    ),
+    "openapi.schemas": Requirement(
+        "13; surroundings 1.16",
+        "Every contract is a legal schema of 2020-12; a keyword whose value makes no sense is left out and told.",
+    ),
+    "openapi.recursion": Requirement(
+        "field case 51",
+        "What refers to itself stays recursive where that makes sense, is no tool where it does not, and never ends the "
+        "import; schemas past a bound take any value, which is told.",
+    ),
+    "openapi.directions": Requirement(
+        "13",
+        "Properties that only the server writes are no arguments, those that only the client writes no part of a result; "
+        "formats bind what is sent and not what comes back.",
+    ),
+    "openapi.discriminators": Requirement(
+        "13", "A discriminator binds each alternative of a union to the values that stand for it."
+    ),
+    "openapi.responses-typed": Requirement(
+        "field case 53", "The result of a tool is typed by the responses of 200 to 299, where all of them are JSON."
+    ),
+    "openapi.clashes": Requirement(
+        "field case 52",
+        "Every parameter and every member of the body has an argument of its own with a legal name, and is sent in its "
+        "place under its own name, whatever others are called.",
+    ),
+    "openapi.names": Requirement(
+        "surroundings 1.15",
+        "A tool is called by its operationId, or by method and path, made legal and one to one.",
+        "Names stay as the document has them as far as providers take them; armorer makes them kebab-case.",
+    ),
+    "openapi.found": Requirement(
+        "13", "Tools carry the tags of the document, and its method, path and tags in their metadata."
+    ),
+    "openapi.references": Requirement(
+        "surroundings 1.15", "References are followed wherever they stand; an operation's parameters come over its path's."
+    ),
+    "openapi.other-documents": Requirement(
+        "13",
+        "Other documents are read only where the host allows it: by name, by a function, or in one directory that nothing "
+        "leads out of. Nothing is fetched.",
+    ),
+    "openapi.losses": Requirement(
+        "field case 51",
+        "One bad operation never ends the import; it is told with its place and the reason, as is every part that was not "
+        "taken over.",
+    ),
+}
