@@ -80,7 +80,8 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "13", "Tools carry the tags of the document, and its method, path and tags in their metadata."
     ),
     "openapi.references": Requirement(
-        "surroundings 1.15", "References are followed wherever they stand; an operation's parameters come over its path's."
+        "surroundings 1.15",
+        "References are followed wherever they stand; an operation's parameters come over its path's.",
     ),
     "openapi.other-documents": Requirement(
         "13",
@@ -91,5 +92,71 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "field case 51",
         "One bad operation never ends the import; it is told with its place and the reason, as is every part that was not "
         "taken over.",
+    ),
+    "openapi.credentials": Requirement(
+        "13",
+        "The host answers for each requirement of a request the credential, and the first alternative that it can meet is "
+        "sent, each credential in the place that the document names.",
+    ),
+    "openapi.no-credentials": Requirement(
+        "13", "Without a credential that is needed nothing is sent: the call is refused and has changed nothing."
+    ),
+    "openapi.secrets": Requirement(
+        "13",
+        "Credentials stand in no argument, snapshot, log line, error text or result, also where the server sends them back.",
+    ),
+    "openapi.credentials-apart": Requirement("field case 88", "No argument is, or is sent as, a credential."),
+    "openapi.clients": Requirement(
+        "13",
+        "A host's own HTTP client can bring its credentials and headers; cookies pass from no call to another.",
+    ),
+    "openapi.effect-classes": Requirement(
+        "core catalogue, OpenAPI verbs",
+        "The method says whether a tool looks, changes or destroys; the host may know better.",
+    ),
+    "openapi.statuses": Requirement(
+        "7; surroundings 1.15",
+        "A status that is no success becomes an error of the fitting kind, with the status, what the server said, cut, and "
+        "how long it asks to wait.",
+        "armorer tells only the status, and that nothing can be retried.",
+    ),
+    "openapi.effects": Requirement(
+        "7",
+        "What was not sent has changed nothing, what was refused neither; what was answered has happened, whatever the "
+        "answer is worth; what got no answer is unknown.",
+    ),
+    "openapi.keys": Requirement(
+        "12", "The idempotency key of a call is sent to a far side that is known to recognise it, and to no other."
+    ),
+    "openapi.values": Requirement(
+        "13",
+        "JSON becomes a value, text text, pictures and sounds content, other bytes base64 with their media type, nothing "
+        "None.",
+        "armorer wraps each in a status and data.",
+    ),
+    "openapi.json": Requirement("field case 48", "A response that is no strict JSON is told as such."),
+    "openapi.bounded": Requirement(
+        "surroundings 1.15",
+        "No more of a response is read than a bound, counted after it is decompressed; text is cut, what would be worth "
+        "nothing in part is an error.",
+    ),
+    "openapi.cancellation": Requirement(
+        "8; surroundings 1.15",
+        "A call that is stopped, or whose time is over, closes its connection at once, and says what the server may have "
+        "seen.",
+    ),
+    "openapi.documents": Requirement(
+        "13",
+        "A document of 3.0 or 3.1 is taken decoded, as JSON or YAML, or from a file; one that makes no sense, or grows "
+        "without end, is an error that says why.",
+    ),
+    "openapi.servers": Requirement(
+        "field case 88",
+        "The server and its variables are chosen by the host when the document is imported, among what the document allows.",
+    ),
+    "openapi.selection": Requirement(
+        "surroundings 1.15",
+        "The host chooses operations by operationId, method and path, or a predicate, and says how each is run; what names "
+        "no operation is an error with the near name.",
     ),
 }

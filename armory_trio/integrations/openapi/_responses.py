@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from base64 import b64encode
 from collections.abc import Iterable
 from contextlib import aclosing
@@ -10,6 +11,7 @@ from typing import Final
 
 import httpx2
 import msgspec
+import trio
 
 from ...definitions import AudioContent, ImageContent, JsonLimits, parse_json
 from ...errors import JsonError
@@ -66,23 +68,65 @@ async def reply_of(response: httpx2.Response, most: int, secrets: Iterable[bytes
         Unreadable: It is compressed in a way that was not asked for, or not as it says.
         httpx2.HTTPError: The connection broke.
     """
-    body, whole = bytearray(), True
-    async with aclosing(response), aclosing(response.aiter_bytes()) as pieces:
-        if response.headers.get("content-encoding", "").strip().lower() not in _ENCODINGS:
-            raise Unreadable("RESPONSE_UNREADABLE", "the response is compressed in a way that was not asked for")
-        try:
-            async for piece in pieces:
-                body += piece[: most - len(body) + 1]
-                if len(body) > most:
-                    whole = False
-                    break
-        except httpx2.DecodingError as error:
-            raise Unreadable("RESPONSE_UNREADABLE", "the response is not compressed as it says") from error
+    taken: _Taken
+    async with aclosing(response):
+        taken = _Taken(response.headers.get("content-encoding", "").strip().lower(), most)
+        # Leaving the loop would leave the generators in it to the garbage collector; a cancellation ends them all.
+        with trio.CancelScope() as scope:
+            async for piece in response.aiter_raw():
+                if not taken.more(piece):
+                    scope.cancel()
+    body, whole = taken.result()
     told = response.headers.get("content-type", "")
     headers = {name: value for name, value in response.headers.items() if "cookie" not in name}
     found = re.search(r"charset\s*=\s*\"?([A-Za-z0-9._-]+)", told, re.IGNORECASE)
-    data = _without(bytes(body[:most]), secrets)
-    return Reply(response.status_code, base_type(told), found[1] if found else "utf-8", data, whole, headers)
+    charset = found[1] if found else "utf-8"
+    return Reply(response.status_code, base_type(told), charset, _without(body, secrets), whole, headers)
+
+
+class _Taken:
+    """What was taken of a body, decompressed; never more than one byte past the bound."""
+
+    def __init__(self, encoding: str, most: int) -> None:
+        if encoding not in _ENCODINGS:
+            raise Unreadable("RESPONSE_UNREADABLE", "the response is compressed in a way that was not asked for")
+        self._most = most
+        self._body = bytearray()
+        self._fault = False
+        self._begun = False
+        # The format says of itself whether it is that of gzip or that of zlib.
+        self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding not in ("", "identity") else None
+
+    def more(self, piece: bytes) -> bool:
+        """Take one piece; False when that is enough."""
+        left = self._most + 1 - len(self._body)
+        self._body += piece[:left] if self._inflate is None else self._inflated(piece, left)
+        return not self._fault and len(self._body) <= self._most
+
+    def _inflated(self, piece: bytes, left: int) -> bytes:
+        assert self._inflate is not None
+        try:
+            return self._inflate.decompress(piece, left)
+        except zlib.error:
+            if self._begun:
+                self._fault = True
+                return b""
+        finally:
+            self._begun = True
+        self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)  # what some servers mean by deflate
+        return self._inflated(piece, left)
+
+    def result(self) -> tuple[bytes, bool]:
+        """The bytes, and whether they are all.
+
+        Raises:
+            Unreadable: They are not compressed as it was said.
+        """
+        whole = len(self._body) <= self._most
+        cut_short = self._inflate is not None and self._begun and whole and not self._inflate.eof
+        if self._fault or cut_short:
+            raise Unreadable("RESPONSE_UNREADABLE", "the response is not compressed as it says")
+        return bytes(self._body[: self._most]), whole
 
 
 def _without(data: bytes, secrets: Iterable[bytes]) -> bytes:

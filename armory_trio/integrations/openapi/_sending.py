@@ -43,6 +43,9 @@ class Progress:
         self.sent = False
         """Its first bytes were handed to the network."""
 
+        self.status: int | None = None
+        """What the server answered, as soon as that is known."""
+
     async def trace(self, event: str, _: object) -> None:
         """What the transport tells. Never waits."""
         self.began = True
@@ -51,7 +54,7 @@ class Progress:
 
     def nothing_sent(self, error: BaseException) -> bool:
         """Whether the server can't have seen anything of a request that ended with *error*."""
-        return (self.began and not self.sent) or isinstance(error, _NOT_SENT)
+        return self.status is None and ((self.began and not self.sent) or isinstance(error, _NOT_SENT))
 
 
 class _QuietURL(httpx2.URL):
@@ -92,6 +95,7 @@ class Sender(msgspec.Struct, frozen=True, eq=False):
             left = _REDIRECTS if looking and self.redirects else 0
             while True:
                 response = await self._once(client, request)
+                progress.status = response.status_code
                 reply = await reply_of(response, self.most, granted.secrets)
                 onward = self._onward(request, response) if left else None
                 if onward is None:

@@ -10,7 +10,11 @@ import msgspec
 
 from ...definitions import Category
 
-__all__ = ("Meaning", "meaning_of", "retry_after")
+__all__ = ("Happened", "Meaning", "is_good", "meaning_of", "retry_after")
+
+
+Happened = Literal["nothing", "done", "unknown"]
+"""What has become of a change."""
 
 
 class Meaning(msgspec.Struct, frozen=True):
@@ -25,7 +29,7 @@ class Meaning(msgspec.Struct, frozen=True):
 
     category: Category
     code: str
-    happened: Literal["nothing", "done", "unknown"]
+    happened: Happened
 
 
 _MEANINGS: Final[Mapping[int, Meaning]] = {
@@ -58,6 +62,11 @@ _OTHER: Final = Meaning("internal", "HTTP_ERROR", "unknown")
 
 _LONGEST: Final = 24 * 3600.0
 """Seconds that a server may ask to wait; a longer wait is nobody's call any more."""
+
+
+def is_good(status: int) -> bool:
+    """Whether all went well."""
+    return 200 <= status < 300
 
 
 def meaning_of(status: int) -> Meaning:

@@ -14,7 +14,7 @@ from ._responses import Reply, Unreadable, excerpt_of, value_of
 from ._security import AuthCallback, Granted, granted_for
 from ._sending import Progress, Sender, conflicts_of
 from ._servers import Server
-from ._statuses import Meaning, meaning_of, retry_after
+from ._statuses import Happened, Meaning, is_good, meaning_of, retry_after
 from ._styles import Refused
 
 __all__ = ("OperationTool",)
@@ -82,30 +82,34 @@ class OperationTool(msgspec.Struct, frozen=True, eq=False):
             reply = await self.sender.send(prepared, granted, progress, looking=self.looking)
         except BaseException as error:
             unsent = progress.nothing_sent(error)
-            if unsent and window is not None:
-                window.nothing_happened()
+            _tell(window, "nothing" if unsent else _happened(progress.status))
             if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL):
                 raise _lost(error, unsent=unsent) from None
             if isinstance(error, Unreadable):
                 raise ToolFailure(str(error), code=error.code) from None
             raise
-        if 200 <= reply.status < 300:
-            return self._good(reply, window)
-        meaning = meaning_of(reply.status)
-        if window is not None and meaning.happened == "nothing":
-            window.nothing_happened()
-        elif window is not None and meaning.happened == "done":
-            window.happened()
-        raise _failure(reply, meaning)
-
-    def _good(self, reply: Reply, window: EffectWindow | None) -> object:
-        if window is not None:
-            window.happened()
+        _tell(window, _happened(reply.status))
+        if not is_good(reply.status):
+            raise _failure(reply, meaning_of(reply.status))
         try:
             return value_of(reply, self.operation.info.method, self.sender.most)
         except Unreadable as error:
             details = {"status": reply.status, "body": excerpt_of(reply)}
             raise ToolFailure(str(error), code=error.code, retryable=False, details=details) from None
+
+
+def _happened(status: int | None) -> Happened:
+    """What has become of the change that a request with this answer asked for."""
+    if status is None:
+        return "unknown"
+    return "done" if is_good(status) else meaning_of(status).happened
+
+
+def _tell(window: EffectWindow | None, happened: Happened) -> None:
+    if window is not None and happened == "nothing":
+        window.nothing_happened()
+    elif window is not None and happened == "done":
+        window.happened()
 
 
 def _refused(words: str) -> ToolFailure:

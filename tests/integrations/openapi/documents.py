@@ -10,7 +10,18 @@ from armory_trio.integrations.openapi import OpenApiImport, toolbox_from_openapi
 
 from .server import Server
 
-__all__ = ("NOWHERE", "body_of", "call", "document", "get", "imported", "of_path", "parameter", "responding", "schema_of")
+__all__ = (
+    "NOWHERE",
+    "body_of",
+    "call",
+    "document",
+    "get",
+    "imported",
+    "of_path",
+    "parameter",
+    "responding",
+    "schema_of",
+)
 
 NOWHERE: Final = "https://api.example.test"
 
@@ -66,7 +77,12 @@ def schema_of(found: OpenApiImport, name: str = "it") -> dict[str, object]:
 
 
 async def call(
-    server: Server, paths: Mapping[str, object], arguments: Mapping[str, object], *, version: str = "3.1.0", **rest: object
+    server: Server,
+    paths: Mapping[str, object],
+    arguments: Mapping[str, object],
+    *,
+    version: str = "3.1.0",
+    **rest: object,
 ) -> ToolResult[object]:
     """The result of one call of the operation ``it`` of a document whose server is *server*."""
     found = toolbox_from_openapi(document(paths, version=version, server=server.url, **rest))

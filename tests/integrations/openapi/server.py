@@ -130,7 +130,9 @@ class _Handler:
         headers = {**answer.headers}
         if isinstance(answer.body, bytes) and answer.status not in (204, 304):
             headers.setdefault("content-length", str(len(answer.body) + (answer.how == "cut-in-body")))
-        await self._send(stream, connection.send(h11.Response(status_code=answer.status, headers=list(headers.items()))))
+        await self._send(
+            stream, connection.send(h11.Response(status_code=answer.status, headers=list(headers.items())))
+        )
         if answer.how == "hang-after-head":
             return await self._hang(stream)
         for piece in pieces if received.method != "HEAD" else ():

@@ -212,8 +212,14 @@ async def test_text_and_bytes() -> None:
 @pytest.mark.parametrize(
     ("offered", "chosen"),
     [
-        (["application/xml", "multipart/form-data", "application/vnd.a+json", "application/json"], "application/vnd.a+json"),
-        (["text/plain", "multipart/form-data", "application/x-www-form-urlencoded"], "application/x-www-form-urlencoded"),
+        (
+            ["application/xml", "multipart/form-data", "application/vnd.a+json", "application/json"],
+            "application/vnd.a+json",
+        ),
+        (
+            ["text/plain", "multipart/form-data", "application/x-www-form-urlencoded"],
+            "application/x-www-form-urlencoded",
+        ),
         (["image/png", "text/plain", "multipart/form-data"], "multipart/form-data"),
         (["image/png", "application/xml"], "application/xml"),
         (["*/*"], "application/json"),

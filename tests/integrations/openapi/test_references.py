@@ -32,7 +32,10 @@ def test_a_pointer_may_lead_anywhere_and_is_unescaped() -> None:
 def test_paths_parameters_bodies_and_responses_may_be_references() -> None:
     components = {
         "parameters": {"Id": {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}},
-        "requestBodies": {"Body": {"$ref": "#/components/requestBodies/Other"}, "Other": {"content": {"text/plain": {}}}},
+        "requestBodies": {
+            "Body": {"$ref": "#/components/requestBodies/Other"},
+            "Other": {"content": {"text/plain": {}}},
+        },
         "responses": {"Good": {"description": "", "content": {"application/json": {"schema": {"type": "string"}}}}},
         "pathItems": {
             "It": {
@@ -133,9 +136,9 @@ def test_a_function_finds_documents_by_their_full_names() -> None:
         asked.append(name)
         return '{"A": {"type": "string"}}'
 
-    paths = _paths("b/../c.json#/A") | of_path("/other", operationId="other", parameters=[
-        {"name": "x", "in": "query", "schema": {"$ref": "c.json#/A"}}
-    ])
+    paths = _paths("b/../c.json#/A") | of_path(
+        "/other", operationId="other", parameters=[{"name": "x", "in": "query", "schema": {"$ref": "c.json#/A"}}]
+    )
     found = toolbox_from_openapi(document(paths), documents=load, base="https://example.test/api/openapi.json")
 
     assert asked == ["https://example.test/api/c.json"]
@@ -172,7 +175,9 @@ def test_a_reference_that_leads_nowhere_costs_only_its_operation(reference: str,
 
 @requirement("openapi.recursion")
 def test_parameters_that_refer_to_each_other_in_a_circle_cost_only_their_operation() -> None:
-    components = {"parameters": {"A": {"$ref": "#/components/parameters/B"}, "B": {"$ref": "#/components/parameters/A"}}}
+    components = {
+        "parameters": {"A": {"$ref": "#/components/parameters/B"}, "B": {"$ref": "#/components/parameters/A"}}
+    }
     paths = of_path("/it", parameters=[{"$ref": "#/components/parameters/A"}]) | of_path("/good", operationId="good")
     found = imported(paths, components=components)
 

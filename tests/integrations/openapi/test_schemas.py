@@ -45,8 +45,14 @@ def _definition(found: OpenApiImport) -> ToolDefinition:
         ),
         ({"type": "string", "example": "a"}, {"type": "string", "examples": ["a"]}),
         ({"type": "file"}, {"type": "string", "format": "binary"}),
-        ({"type": "integer", "format": "int64", "xml": {"name": "n"}, "x-own": 1}, {"type": "integer", "format": "int64"}),
-        ({"type": "array", "items": {"type": "string", "nullable": True}}, {"type": "array", "items": {"type": ["string", "null"]}}),
+        (
+            {"type": "integer", "format": "int64", "xml": {"name": "n"}, "x-own": 1},
+            {"type": "integer", "format": "int64"},
+        ),
+        (
+            {"type": "array", "items": {"type": "string", "nullable": True}},
+            {"type": "array", "items": {"type": ["string", "null"]}},
+        ),
     ],
 )
 def test_what_3_0_says_otherwise_is_translated(old: object, new: object) -> None:
@@ -101,7 +107,10 @@ def test_what_makes_no_sense_is_left_out_and_told() -> None:
 def test_a_schema_that_refers_to_itself_stays_recursive() -> None:
     node = {
         "type": "object",
-        "properties": {"name": {"type": "string"}, "kids": {"type": "array", "items": {"$ref": "#/components/schemas/Node"}}},
+        "properties": {
+            "name": {"type": "string"},
+            "kids": {"type": "array", "items": {"$ref": "#/components/schemas/Node"}},
+        },
         "required": ["name"],
         "additionalProperties": False,
     }
@@ -119,7 +128,8 @@ def test_a_schema_that_refers_to_itself_stays_recursive() -> None:
 @requirement("openapi.recursion")
 def test_large_schemas_are_cut_where_the_bound_is_and_that_is_told() -> None:
     schemas = {
-        f"S{n}": {"type": "object", "properties": {"next": {"$ref": f"#/components/schemas/S{n + 1}"}}} for n in range(40)
+        f"S{n}": {"type": "object", "properties": {"next": {"$ref": f"#/components/schemas/S{n + 1}"}}}
+        for n in range(40)
     }
     schemas["S40"] = {"type": "string"}
     paths = of_path("/it", responses=responding({"$ref": "#/components/schemas/S0"}))
@@ -218,7 +228,10 @@ def test_a_discriminator_says_which_alternative_counts(version: str, value: dict
             responding({"type": "integer"}) | responding({"type": "string"}, "202"),
             {"anyOf": [{"type": "integer"}, {"type": "string"}]},
         ),
-        (responding({"type": "integer"}) | {"204": {"description": ""}}, {"anyOf": [{"type": "integer"}, {"type": "null"}]}),
+        (
+            responding({"type": "integer"}) | {"204": {"description": ""}},
+            {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        ),
         (responding({"type": "integer"}) | responding({"type": "string"}, "201", "text/plain"), None),
         (responding({"type": "integer"}, "default") | responding({"type": "integer"}, "404"), None),
         ({"200": {"description": "", "content": {"application/json": {}}}}, None),

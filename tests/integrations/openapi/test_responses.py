@@ -1,0 +1,161 @@
+"""What comes back, as a value."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from base64 import b64encode
+from collections.abc import Mapping
+
+import pytest
+
+from armory_trio import AudioContent, ImageContent, ToolCall, ToolResult, open_supervisor
+from armory_trio.integrations.openapi import toolbox_from_openapi
+from tests.requirements import requirement
+
+from .documents import call, document, of_path, responding
+from .server import Answer, Server, open_server
+
+LOOKS = of_path("/it")
+
+
+async def _get(server: Server, most: int, method: str = "get") -> ToolResult[object]:
+    found = toolbox_from_openapi(document(of_path("/it", method), server=server.url), max_response_bytes=most)
+    async with open_supervisor(found.toolbox) as supervisor:
+        return await supervisor.execute(ToolCall("it"))
+
+
+@requirement("openapi.values")
+@pytest.mark.parametrize(
+    ("media_type", "body", "value"),
+    [
+        ("application/json", b'{"a": [1, 9007199254740993]}', {"a": [1, 9007199254740993]}),
+        ("application/problem+json; charset=utf-8", b'"x"', "x"),
+        ("application/json", b"\xef\xbb\xbfnull", None),
+        ("application/json", b"", None),
+        ("text/plain", b"caf\xc3\xa9", "café"),
+        ("text/plain; charset=latin-1", b"caf\xe9", "café"),
+        ('text/html; charset="utf-8"', b"<p>", "<p>"),
+        ("text/plain; charset=nonsense", b"caf\xc3\xa9", "café"),
+        ("application/xml", b"<a/>", "<a/>"),
+        ("image/png", b"\x89PNG\r\n\x1a\n", ImageContent(b"\x89PNG\r\n\x1a\n", "image/png")),
+        ("audio/wav", b"RIFF", AudioContent(b"RIFF", "audio/wav")),
+        (
+            "application/pdf",
+            b"%PDF\xff",
+            {"media_type": "application/pdf", "bytes": 5, "base64": b64encode(b"%PDF\xff").decode()},
+        ),
+        (
+            "",
+            b"\x00",
+            {"media_type": "application/octet-stream", "bytes": 1, "base64": "AA=="},
+        ),
+    ],
+)
+async def test_the_value_of_a_response_follows_its_media_type(media_type: str, body: bytes, value: object) -> None:
+    async with open_server(Answer(200, {"content-type": media_type} if media_type else {}, body)) as server:
+        result = await call(server, LOOKS, {})
+
+    assert (result.error, result.value) == (None, value)
+
+
+@requirement("openapi.values")
+async def test_no_content_is_none() -> None:
+    async with open_server(Answer(204)) as server:
+        result = await call(server, of_path("/it", "delete", responses={"204": {"description": ""}}), {})
+
+    assert (result.outcome, result.value, result.effect) == ("success", None, "completed")
+
+
+@requirement("openapi.values")
+async def test_of_head_it_is_the_status_and_the_headers() -> None:
+    async with open_server(Answer(200, {"content-length": "9", "etag": '"1"', "set-cookie": "a=1"})) as server:
+        result = await _get(server, 100, "head")
+
+    assert result.value == {"status": 200, "headers": {"content-length": "9", "etag": '"1"'}}
+
+
+@requirement("openapi.json")
+@pytest.mark.parametrize(
+    "body", [b'{"a": 1, "a": 2}', b"NaN", b"[1,]", b"1e400", b"\xff", b"[" * 200 + b"]" * 200, b"<p>"]
+)
+async def test_what_is_no_strict_json_is_told(body: bytes) -> None:
+    async with open_server(Answer(200, {"content-type": "application/json"}, body)) as server:
+        result = await call(server, LOOKS, {})
+
+    assert (result.error and result.error.code) == "OUTPUT_INVALID"
+
+
+@requirement("openapi.responses-typed")
+@pytest.mark.parametrize(("value", "fits"), [(b'{"n": 1}', True), (b'{"n": "1"}', False), (b"[]", False)])
+async def test_the_result_is_held_against_the_document(value: bytes, fits: bool) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    paths = of_path("/it", responses=responding(schema))
+    async with open_server(Answer(200, {"content-type": "application/json"}, value)) as server:
+        checked = await call(server, paths, {})
+        found = toolbox_from_openapi(document(paths, server=server.url), check_responses=False)
+        async with open_supervisor(found.toolbox) as supervisor:
+            unchecked = await supervisor.execute(ToolCall("it"))
+
+    assert (checked.error and checked.error.code) == (None if fits else "OUTPUT_INVALID")
+    assert unchecked.outcome == "success"
+
+
+@requirement("openapi.bounded")
+@pytest.mark.parametrize(
+    ("media_type", "told"),
+    [("application/json", "RESPONSE_TOO_LARGE"), ("image/png", "RESPONSE_TOO_LARGE"), ("text/plain", None)],
+)
+async def test_no_more_is_read_than_the_bound(media_type: str, told: str | None) -> None:
+    piece = b"a" * 100_000
+    async with open_server(Answer(200, {"content-type": media_type}, [piece] * 1_000)) as server:
+        result = await _get(server, 1_000)
+        await server.left.wait()
+
+    assert server.sent_bytes < 50_000_000
+    assert (result.error and result.error.code) == told
+    if told is None:
+        assert result.value == "a" * 1_000 + "\n[cut after 1000 bytes]"
+
+
+@requirement("openapi.bounded")
+async def test_text_is_cut_between_characters() -> None:
+    async with open_server(Answer(200, {"content-type": "text/plain"}, "é".encode() * 10)) as server:
+        result = await _get(server, 7)
+
+    assert result.value == "ééé\n[cut after 7 bytes]"
+
+
+@requirement("openapi.bounded")
+async def test_exactly_the_bound_is_not_cut() -> None:
+    async with open_server(Answer(200, {"content-type": "text/plain"}, b"a" * 1_000)) as server:
+        assert (await _get(server, 1_000)).value == "a" * 1_000
+
+
+def _bomb(encoding: str) -> bytes:
+    zeros = b"0" * 20_000_000
+    return gzip.compress(zeros, 9) if encoding == "gzip" else zlib.compress(zeros, 9)
+
+
+@requirement("openapi.bounded")
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+async def test_a_small_response_that_decompresses_to_a_large_one_is_cut_too(encoding: str) -> None:
+    headers = {"content-type": "text/plain", "content-encoding": encoding}
+    async with open_server(Answer(200, headers, _bomb(encoding))) as server:
+        result = await _get(server, 10)
+
+    assert server.last.header("accept-encoding") == "gzip, deflate"
+    assert result.value == "0000000000\n[cut after 10 bytes]"
+
+
+@requirement("openapi.bounded")
+@pytest.mark.parametrize(
+    "headers", [{"content-encoding": "br"}, {"content-encoding": "gzip, gzip"}, {"content-encoding": "gzip"}]
+)
+async def test_what_is_compressed_otherwise_than_asked_for_is_told(headers: Mapping[str, str]) -> None:
+    async with open_server(Answer(200, {"content-type": "text/plain", **headers}, b"no gzip")) as server:
+        looked = await call(server, LOOKS, {})
+        changed = await call(server, of_path("/it", "post"), {})
+
+    assert (looked.error and looked.error.code) == "RESPONSE_UNREADABLE"
+    assert changed.effect == "completed"

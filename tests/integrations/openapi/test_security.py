@@ -1,0 +1,270 @@
+"""Credentials: asked of the host, put into the request, and nowhere else."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+import httpx2
+import pytest
+import trio
+
+from armory_trio import DefinitionError, ToolCall, ToolContext, ToolFailure, ToolResult, open_supervisor
+from armory_trio.integrations.openapi import (
+    AuthCallback,
+    BasicCredentials,
+    Credentials,
+    SecurityRequirement,
+    toolbox_from_openapi,
+)
+from tests.requirements import requirement
+
+from .documents import document, imported, of_path, parameter
+from .server import Answer, Received, Server, json_answer, open_server
+
+SECRET: Final = "s3cr3t-t0ken"
+SCHEMES: Final = {
+    "header": {"type": "apiKey", "in": "header", "name": "X-Key"},
+    "query": {"type": "apiKey", "in": "query", "name": "api key"},
+    "cookie": {"type": "apiKey", "in": "cookie", "name": "session"},
+    "basic": {"type": "http", "scheme": "Basic"},
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "oauth": {"type": "oauth2", "flows": {}},
+    "oidc": {"type": "openIdConnect", "openIdConnectUrl": "https://example.test"},
+    "digest": {"type": "http", "scheme": "digest"},
+    "mtls": {"type": "mutualTLS"},
+}
+
+
+def _document(server: Server, *alternatives: Mapping[str, object], **operation: object) -> dict[str, object]:
+    paths = of_path("/it", security=list(alternatives), **operation)
+    return document(paths, server=server.url, components={"securitySchemes": SCHEMES})
+
+
+async def _call(
+    server: Server, auth: AuthCallback | None, *alternatives: Mapping[str, object], **operation: object
+) -> ToolResult[object]:
+    found = toolbox_from_openapi(_document(server, *alternatives, **operation), auth=auth)
+    async with open_supervisor(found.toolbox) as supervisor:
+        return await supervisor.execute(ToolCall("it"))
+
+
+def _secret(requirement: SecurityRequirement, _: ToolContext) -> Credentials:
+    return BasicCredentials("ada", SECRET) if requirement.kind == "basic" else SECRET
+
+
+@requirement("openapi.credentials")
+@pytest.mark.parametrize(
+    ("scheme", "header", "value"),
+    [
+        ("header", "x-key", SECRET),
+        ("cookie", "cookie", f"session={SECRET}"),
+        ("basic", "authorization", "Basic YWRhOnMzY3IzdC10MGtlbg=="),
+        ("bearer", "authorization", f"Bearer {SECRET}"),
+        ("oauth", "authorization", f"Bearer {SECRET}"),
+        ("oidc", "authorization", f"Bearer {SECRET}"),
+        ("query", "x-none", None),
+    ],
+)
+async def test_each_scheme_puts_the_credential_in_its_place(scheme: str, header: str, value: str | None) -> None:
+    async with open_server() as server:
+        result = await _call(server, _secret, {scheme: []})
+
+    assert result.error is None
+    assert server.last.header(header) == value
+    assert server.last.target == (f"/it?api%20key={SECRET}" if scheme == "query" else "/it")
+
+
+@requirement("openapi.credentials")
+async def test_the_callback_may_wait_and_knows_what_is_asked_for() -> None:
+    asked: list[tuple[SecurityRequirement, str]] = []
+
+    async def auth(requirement: SecurityRequirement, ctx: ToolContext) -> str:
+        await trio.lowlevel.checkpoint()
+        asked.append((requirement, ctx.tool_name))
+        return SECRET
+
+    async with open_server() as server:
+        await _call(server, auth, {"oauth": ["read", "write"], "header": []})
+
+    assert [(each.scheme, each.kind, each.scopes, each.place, each.name) for each, _ in asked] == [
+        ("oauth", "oauth2", ("read", "write"), "header", "Authorization"),
+        ("header", "apiKey", (), "header", "X-Key"),
+    ]
+    assert {(each.tool, each.origin, name) for each, name in asked} == {("it", server.url, "it")}
+    assert server.last.header("authorization") == f"Bearer {SECRET}"
+    assert server.last.header("x-key") == SECRET
+
+
+@requirement("openapi.credentials")
+async def test_the_first_alternative_that_can_be_met_is_taken() -> None:
+    def auth(requirement: SecurityRequirement, _: ToolContext) -> str | None:
+        return None if requirement.scheme == "oauth" else SECRET
+
+    async with open_server() as server:
+        await _call(server, auth, {}, {"header": [], "oauth": []}, {"bearer": []}, {"query": []})
+        await _call(server, None, {}, {"bearer": []})
+
+    assert [received.header("authorization") for received in server.received] == [f"Bearer {SECRET}", None]
+    assert [received.header("x-key") for received in server.received] == [None, None]
+
+
+@requirement("openapi.no-credentials")
+@pytest.mark.parametrize("method", ["get", "post"])
+async def test_without_credentials_nothing_is_sent(method: str) -> None:
+    async with open_server() as server:
+        paths = of_path("/it", method, security=[{"bearer": []}, {"header": [], "query": []}])
+        found = toolbox_from_openapi(document(paths, server=server.url, components={"securitySchemes": SCHEMES}))
+        async with open_supervisor(found.toolbox) as supervisor:
+            result = await supervisor.execute(ToolCall("it"))
+
+    assert server.received == []
+    assert result.error is not None
+    assert (result.error.category, result.error.code) == ("permission", "CREDENTIALS_MISSING")
+    assert (result.effect, result.error.retryable) == ("none", False)
+    assert "bearer or header and query" in result.error.message
+
+
+@requirement("openapi.no-credentials")
+@pytest.mark.parametrize("answer", ["", 3, BasicCredentials("a", "b"), "a\nb", b"bytes"])
+async def test_what_is_no_credential_is_told_without_showing_it(answer: object) -> None:
+    async with open_server() as server:
+        result = await _call(server, lambda *_: answer, {"bearer": []})  # type: ignore[arg-type,return-value]  # pyright: ignore[reportArgumentType]
+
+    assert server.received == []
+    assert (result.error and result.error.code) == "CREDENTIALS_MISSING"
+
+
+@requirement("openapi.no-credentials")
+async def test_a_callback_that_fails_is_told_by_its_type_alone() -> None:
+    def auth(requirement: SecurityRequirement, ctx: ToolContext) -> str:
+        raise KeyError(SECRET)
+
+    def refusing(requirement: SecurityRequirement, ctx: ToolContext) -> str:
+        raise ToolFailure("ask the owner first", category="permission", code="ASK", effect="none")
+
+    async with open_server() as server:
+        failed = await _call(server, auth, {"bearer": []})
+        refused = await _call(server, refusing, {"bearer": []})
+
+    assert server.received == []
+    assert failed.error is not None
+    assert SECRET not in failed.error.message
+    assert "KeyError" in failed.error.message
+    assert (refused.error and refused.error.code) == "ASK"
+
+
+@requirement("openapi.secrets")
+@pytest.mark.parametrize("status", [200, 400, 503])
+@pytest.mark.parametrize("scheme", ["header", "query", "cookie", "basic", "bearer"])
+async def test_a_secret_that_comes_back_is_not_passed_on(
+    scheme: str, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    def echo(received: Received) -> Answer:
+        return json_answer({"headers": received.headers, "target": received.target}, status)
+
+    async with open_server(echo) as server:
+        found = toolbox_from_openapi(_document(server, {scheme: []}), auth=_secret)
+        async with open_supervisor(found.toolbox) as supervisor:
+            result = await supervisor.execute(ToolCall("it"))
+            snapshots = [supervisor.executions.locate(result.execution_id)]
+
+    assert len(server.received) == 1
+    shown = f"{result!r} {snapshots!r} {found.losses!r} {found!r} {found.toolbox.get('it')!r} {caplog.text}"
+    assert "YWRhOnMzY3IzdC10MGtlbg" not in shown
+    assert SECRET not in shown
+    assert "[redacted]" in result.text
+
+
+@requirement("openapi.secrets")
+async def test_a_secret_stands_in_no_error_of_a_lost_connection(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with open_server(Answer(how="cut")) as server:
+        result = await _call(server, _secret, {"query": []})
+
+    assert (result.error and result.error.code) == "CONNECTION_LOST"
+    assert SECRET not in f"{result!r} {caplog.text}"
+
+
+@requirement("openapi.credentials-apart")
+def test_what_carries_a_credential_is_no_argument() -> None:
+    declared = [
+        parameter("x-key", "header"),
+        parameter("X-Key", "query"),
+        parameter("api key", "query"),
+        parameter("session", "cookie"),
+    ]
+    paths = of_path("/it", parameters=declared, security=[{"header": []}, {"query": [], "cookie": []}])
+    found = imported(paths, components={"securitySchemes": SCHEMES})
+
+    assert found.operations[0].arguments == {"X-Key": "query X-Key"}
+    assert [loss.kind for loss in found.losses] == ["dropped"] * 3
+
+
+@requirement("openapi.credentials-apart")
+async def test_no_argument_is_sent_as_a_credential() -> None:
+    free = parameter("filter", "query", {"type": "object"}, explode=True)
+    async with open_server() as server:
+        found = toolbox_from_openapi(_document(server, {"query": []}, parameters=[free]), auth=_secret)
+        async with open_supervisor(found.toolbox) as supervisor:
+            result = await supervisor.execute(ToolCall("it", {"filter": {"api key": "mine"}}))
+
+    assert server.received == []
+    assert (result.error and result.error.category) == "validation"
+
+
+@requirement("openapi.clients")
+async def test_the_clients_own_credentials_count_only_where_the_host_says_so() -> None:
+    headers = {"Authorization": f"Bearer {SECRET}", "X-Ours": "1"}
+    async with open_server() as server, httpx2.AsyncClient(headers=headers) as client:
+        told = _document(server, {"header": []})
+        for auth in ("client", None):
+            found = toolbox_from_openapi(told, client=client, auth=auth)  # type: ignore[arg-type]
+            async with open_supervisor(found.toolbox) as supervisor:
+                result = await supervisor.execute(ToolCall("it"))
+            assert (result.error is None) is (auth == "client")
+
+    [received] = server.received
+    assert received.header("authorization") == f"Bearer {SECRET}"
+    assert received.header("x-ours") == "1"
+
+
+@requirement("openapi.clients")
+async def test_cookies_are_neither_kept_nor_taken_from_the_client() -> None:
+    async with (
+        open_server(Answer(200, {"set-cookie": "session=1"})) as server,
+        httpx2.AsyncClient(cookies={"mine": "1"}) as client,
+    ):
+        found = toolbox_from_openapi(_document(server), client=client)
+        async with open_supervisor(found.toolbox) as supervisor:
+            await supervisor.execute(ToolCall("it"))
+            await supervisor.execute(ToolCall("it"))
+
+    assert [received.header("cookie") for received in server.received] == [None, None]
+
+
+@requirement("openapi.credentials")
+def test_what_only_the_client_can_answer_is_left_to_it_and_told() -> None:
+    found = imported(of_path("/it", security=[{"digest": []}, {"mtls": []}]), components={"securitySchemes": SCHEMES})
+
+    assert len(found.toolbox) == 1
+    assert [loss.kind for loss in found.losses] == ["assumed", "assumed"]
+
+
+@requirement("openapi.losses")
+def test_an_operation_whose_credentials_nobody_understands_is_no_tool() -> None:
+    schemes = {"odd": {"type": "apiKey", "in": "body"}}
+    found = imported(of_path("/it", security=[{"gone": []}, {"odd": []}]), components={"securitySchemes": schemes})
+
+    assert len(found.toolbox) == 0
+    assert [loss.kind for loss in found.losses] == ["dropped", "dropped", "not-imported"]
+
+
+@requirement("openapi.clients")
+def test_a_wrong_client_or_callback_is_refused() -> None:
+    for wrong in ({"client": 3}, {"auth": 3}, {"auth": "client"}):
+        with pytest.raises(DefinitionError, match=next(iter(wrong))):
+            toolbox_from_openapi(document({}), **wrong)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
