@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 import attrs
 import h11
@@ -72,7 +72,7 @@ class Server:
 
     url: str
     answer: Callable[[Received], Answer]
-    received: list[Received] = attrs.field(factory=lambda: list[Received]())
+    received: list[Received] = attrs.field(factory=list[Received])
     sent_bytes: int = 0
     arrived: trio.Event = attrs.field(factory=trio.Event)
     """Set when a request has been read whole."""
@@ -90,9 +90,14 @@ class Server:
 async def open_server(answer: Callable[[Received], Answer] | Answer = Answer()) -> AsyncGenerator[Server]:  # noqa: B008  # it is frozen
     """A server on a free port of loopback, until the block is left, which may take `PATIENCE` seconds."""
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    port: int = listeners[0].socket.getsockname()[1]
-    function = answer if callable(answer) else lambda _: answer
-    server = Server(f"http://127.0.0.1:{port}", function)
+    address = cast("tuple[str, int]", listeners[0].socket.getsockname())
+    port = address[1]
+
+    def always(_: Received) -> Answer:
+        assert isinstance(answer, Answer)
+        return answer
+
+    server = Server(f"http://127.0.0.1:{port}", always if isinstance(answer, Answer) else answer)
     async with trio.open_nursery() as nursery:
         serve = _Handler(server).serve
         nursery.start_soon(trio.serve_listeners, serve, listeners, name="the server of the tests")

@@ -18,7 +18,7 @@ from armory_trio import (
 from armory_trio.integrations.openapi import OperationOptions, SecurityRequirement, toolbox_from_openapi
 from tests.requirements import requirement
 
-from .documents import call, document, imported, of_path, parameter
+from .documents import EMPTY, call, document, imported, of_path, parameter
 from .server import Answer, json_answer, open_server
 
 CHANGES = of_path("/it", "post")
@@ -158,13 +158,13 @@ async def test_a_result_that_was_not_promised_is_an_error_of_a_change_that_has_h
 
 
 @requirement("openapi.effects")
-@pytest.mark.parametrize("how", ["cut", "cut-in-body"])
-async def test_a_connection_that_is_lost_after_a_change_was_sent_leaves_it_unknown(how: str) -> None:
+@pytest.mark.parametrize(("how", "effect"), [("cut", "unknown"), ("cut-in-body", "completed")])
+async def test_a_connection_that_is_lost_after_a_change_was_sent_says_what_is_known(how: str, effect: str) -> None:
     async with open_server(Answer(200, body=b"x", how=how)) as server:  # type: ignore[arg-type]
         changed = await call(server, CHANGES, {})
         looked = await call(server, LOOKS, {})
 
-    assert _told(changed) == ("transient", "CONNECTION_LOST", "unknown", False)
+    assert _told(changed) == ("transient", "CONNECTION_LOST", effect, False)
     assert _told(looked) == ("transient", "CONNECTION_LOST", "none", True)
 
 
@@ -216,7 +216,7 @@ async def test_a_change_that_is_stopped_while_its_credentials_are_asked_for_has_
         raise AssertionError
 
     schemes = {"bearer": {"type": "http", "scheme": "bearer"}}
-    paths = of_path("/it", "post", security=[{"bearer": []}])
+    paths = of_path("/it", "post", security=[{"bearer": EMPTY}])
     async with open_server() as server:
         found = toolbox_from_openapi(
             document(paths, server=server.url, components={"securitySchemes": schemes}), auth=auth

@@ -11,6 +11,7 @@ from openapi_spec_validator import validate
 
 from armory_trio import DefinitionError, Lifecycle
 from armory_trio.integrations.openapi import (
+    DocumentSource,
     ImportLoss,
     OperationInfo,
     OperationOptions,
@@ -19,7 +20,15 @@ from armory_trio.integrations.openapi import (
 from armory_trio.ledger import full_input_key
 from tests.requirements import requirement
 
-from .documents import document, imported, of_path, parameter
+from .documents import EMPTY, OK, document, imported, of_path, parameter
+
+
+def as_yaml_text(told: object) -> str:
+    """*told* as YAML."""
+    written: object = yaml.safe_dump(told)  # pyright: ignore[reportUnknownMemberType]
+    assert isinstance(written, str)
+    return written
+
 
 PATHS = {
     "/pets": {
@@ -39,9 +48,16 @@ def test_the_documents_of_these_tests_are_legal_ones() -> None:
 @requirement("openapi.documents")
 def test_a_document_is_taken_decoded_as_text_and_from_a_file(tmp_path: Path) -> None:
     told = document(PATHS)
-    as_json, as_yaml = msgspec.json.encode(told), yaml.safe_dump(told)
+    as_json, as_yaml = msgspec.json.encode(told), as_yaml_text(told)
     (tmp_path / "api.yaml").write_text(as_yaml)
-    sources = [told, as_json, as_json.decode(), as_yaml, b"\xef\xbb\xbf" + as_yaml.encode(), tmp_path / "api.yaml"]
+    sources: list[DocumentSource] = [
+        told,
+        as_json,
+        as_json.decode(),
+        as_yaml,
+        b"\xef\xbb\xbf" + as_yaml.encode(),
+        tmp_path / "api.yaml",
+    ]
 
     names = [sorted(tool.name for tool in toolbox_from_openapi(source).toolbox) for source in sources]
     assert names == [["addPet", "get_cars", "listPets"]] * len(sources)
@@ -76,7 +92,8 @@ def test_a_broken_document_is_a_clear_error(source: object, told: str) -> None:
 
 
 @requirement("openapi.documents")
-def test_aliases_that_grow_without_end_are_refused() -> None:
+def test_aliases_that_grow_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("armory_trio.integrations.openapi._reading._VALUES", 10_000)
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     with pytest.raises(DefinitionError, match="holds more than"):
@@ -135,6 +152,14 @@ def test_a_variable_has_only_the_values_of_the_document() -> None:
         toolbox_from_openapi(told, server={"r": "evil.test/"})
 
 
+def _current(info: OperationInfo) -> bool:
+    return not info.deprecated
+
+
+def _adds_pets(info: OperationInfo) -> bool:
+    return "pets" in info.tags and info.method == "POST"
+
+
 @requirement("openapi.selection")
 def test_operations_are_chosen_by_name_place_path_and_predicate() -> None:
     told = document(PATHS)
@@ -146,8 +171,8 @@ def test_operations_are_chosen_by_name_place_path_and_predicate() -> None:
     assert names(include=["GET /cars", "addPet"]) == ["addPet", "get_cars"]
     assert names(include=["/pets"], exclude=["POST /pets"]) == ["listPets"]
     assert names(exclude=["/pets"]) == ["get_cars"]
-    assert names(filter=lambda info: not info.deprecated) == ["listPets", "addPet"]
-    assert names(filter=lambda info: "pets" in info.tags and info.method == "POST") == ["addPet"]
+    assert names(filter=_current) == ["listPets", "addPet"]
+    assert names(filter=_adds_pets) == ["addPet"]
     assert names(include=[]) == []
 
 
@@ -213,19 +238,22 @@ def test_a_wrong_declaration_of_the_host_is_its_error_and_no_loss() -> None:
 @pytest.mark.parametrize(
     ("paths", "told"),
     [
-        ({"no-slash": {"get": {"responses": {}}}}, "begins with a slash"),
-        ({"/a?b=c": {"get": {"responses": {}}}}, "no query"),
-        ({"/a/../b": {"get": {"responses": {}}}}, "no steps"),
-        ({"/a/{b": {"get": {"responses": {}}}}, "not closed"),
+        ({"no-slash": {"get": {"responses": OK}}}, "begins with a slash"),
+        ({"/a?b=c": {"get": {"responses": OK}}}, "no query"),
+        ({"/a/../b": {"get": {"responses": OK}}}, "no steps"),
+        ({"/a/{b": {"get": {"responses": OK}}}, "not closed"),
         ({"/a": {"$ref": "#/gone"}}, "leads nowhere"),
         (of_path("/{a}", parameters=[{"in": "path", "required": True}]), "needs a name"),
-        (of_path("/a", parameters=[{"name": "x", "in": "query", "content": {}, "required": True}]), "one media type"),
+        (
+            of_path("/a", parameters=[{"name": "x", "in": "query", "content": EMPTY, "required": True}]),
+            "one media type",
+        ),
         (of_path("/a", "post", requestBody={"$ref": "#/gone"}), "leads nowhere"),
         (of_path("/a", parameters=[parameter("x", "query", 3)]), "is no schema"),
     ],
 )
 def test_what_can_be_no_tool_is_told_and_the_rest_is_imported(paths: dict[str, object], told: str) -> None:
-    found = imported({**paths, "/good": {"get": {"operationId": "good", "responses": {}}}})
+    found = imported({**paths, "/good": {"get": {"operationId": "good", "responses": OK}}})
 
     assert [tool.name for tool in found.toolbox] == ["good"]
     [loss] = found.not_imported
@@ -241,9 +269,9 @@ def test_what_can_be_no_tool_is_told_and_the_rest_is_imported(paths: dict[str, o
     [
         (of_path("/a", parameters=[{"name": "x", "in": "formData"}]), "dropped", {}),
         (of_path("/a", parameters=[parameter("id", "path")]), "dropped", {}),
-        (of_path("/a", parameters=[{"name": "x", "in": "query", "content": {}}]), "dropped", {}),
+        (of_path("/a", parameters=[{"name": "x", "in": "query", "content": EMPTY}]), "dropped", {}),
         (of_path("/{a}"), "assumed", {"a": "path a"}),
-        (of_path("/a", "post", requestBody={"content": {}}), "dropped", {}),
+        (of_path("/a", "post", requestBody={"content": EMPTY}), "dropped", {}),
         (of_path("/a", responses={"200": {"$ref": "#/gone"}}), "dropped", {}),
     ],
 )
@@ -256,11 +284,11 @@ def test_what_can_be_left_out_is_and_that_is_told(paths: dict[str, object], kind
 
 @requirement("openapi.documents")
 def test_what_is_no_operation_is_not_looked_at() -> None:
-    paths = {
-        "/it": {"x-get": {"a": 1}, "summary": "s", "servers": [], "get": {}, "query": {"responses": {}}},
+    paths: dict[str, object] = {
+        "/it": {"x-get": {"a": 1}, "summary": "s", "servers": [], "get": EMPTY, "query": {"responses": OK}},
         "x-own": 1,
     }
-    told = document(paths) | {"webhooks": {"a": {"post": {"responses": {}}}}, "x-own": {"$ref": "nowhere.json"}}
+    told = document(paths) | {"webhooks": {"a": {"post": {"responses": OK}}}, "x-own": {"$ref": "nowhere.json"}}
     found = toolbox_from_openapi(told)
 
     assert (len(found.toolbox), found.losses) == (0, ())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.requirements import requirement
 
-from .documents import body_of, call, imported, of_path, parameter
+from .documents import OK, body_of, call, imported, of_path, parameter
 from .server import open_server
 
 OBJECT = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
@@ -69,7 +69,7 @@ def test_names_of_arguments_are_legal_and_one_to_one(wanted: list[tuple[str, str
 @requirement("openapi.names")
 def test_a_tool_is_called_like_its_operation_or_by_its_method_and_path() -> None:
     def operation(name: str | None) -> dict[str, object]:
-        return {"responses": {}} | ({} if name is None else {"operationId": name})
+        return {"responses": OK} if name is None else {"responses": OK, "operationId": name}
 
     paths = {
         "/pets": {"get": operation("listPets"), "post": operation("pets/create one")},
@@ -96,8 +96,8 @@ def test_a_tool_is_called_like_its_operation_or_by_its_method_and_path() -> None
 @requirement("openapi.found")
 def test_tools_are_found_by_tags_method_and_path() -> None:
     paths = {
-        "/pets": {"get": {"operationId": "a", "tags": ["House Pets", "petStore", "¿?"], "responses": {}}},
-        "/cars": {"post": {"operationId": "b", "deprecated": True, "summary": "Make one", "responses": {}}},
+        "/pets": {"get": {"operationId": "a", "tags": ["House Pets", "petStore", "¿?"], "responses": OK}},
+        "/cars": {"post": {"operationId": "b", "deprecated": True, "summary": "Make one", "responses": OK}},
     }
     toolbox = imported(paths).toolbox
     first, second = toolbox.get("a"), toolbox.get("b")

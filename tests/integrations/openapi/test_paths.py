@@ -19,7 +19,7 @@ from armory_trio.integrations.openapi._styles import Refused
 from armory_trio.integrations.openapi._tools import OperationTool
 from tests.requirements import requirement
 
-from .documents import call, document, get, imported, parameter
+from .documents import call, document, get, imported, of_path, parameter
 from .server import Answer, Received, json_answer, open_server
 
 HERE: Final = "/v1/users/{id}/keys"
@@ -227,7 +227,7 @@ async def test_redirects_without_end_are_given_up() -> None:
 
 @requirement("openapi.one-server")
 async def test_a_redirect_of_a_change_is_not_followed() -> None:
-    paths = {"/it": {"post": {"operationId": "it", "responses": {}}}}
+    paths = of_path("/it", "post")
     async with open_server(Answer(307, {"location": "/there"})) as server:
         result = await call(server, paths, {})
 

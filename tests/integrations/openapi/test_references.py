@@ -10,7 +10,7 @@ from armory_trio import DefinitionError
 from armory_trio.integrations.openapi import toolbox_from_openapi
 from tests.requirements import requirement
 
-from .documents import document, get, imported, of_path, schema_of
+from .documents import EMPTY, OK, document, get, imported, of_path, schema_of
 
 PET = {"type": "object", "properties": {"name": {"$ref": "common/names.yaml#/Name"}}}
 NAMES = "Name:\n  type: string\n  enum: [no, yes, 2020-01-01]\n"
@@ -34,7 +34,7 @@ def test_paths_parameters_bodies_and_responses_may_be_references() -> None:
         "parameters": {"Id": {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}},
         "requestBodies": {
             "Body": {"$ref": "#/components/requestBodies/Other"},
-            "Other": {"content": {"text/plain": {}}},
+            "Other": {"content": {"text/plain": EMPTY}},
         },
         "responses": {"Good": {"description": "", "content": {"application/json": {"schema": {"type": "string"}}}}},
         "pathItems": {
@@ -60,7 +60,7 @@ def test_parameters_of_an_operation_come_over_those_of_its_path() -> None:
     paths = {
         "/it": {
             "parameters": [{"name": "a", "in": "query"}, {"name": "b", "in": "query"}],
-            "get": {"operationId": "it", "parameters": [own], "responses": {}},
+            "get": {"operationId": "it", "parameters": [own], "responses": OK},
         }
     }
 

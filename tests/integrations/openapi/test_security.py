@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 import httpx2
 import pytest
@@ -20,17 +20,19 @@ from armory_trio.integrations.openapi import (
 )
 from tests.requirements import requirement
 
-from .documents import document, imported, of_path, parameter
+from .documents import EMPTY, OK, document, imported, of_path, parameter
 from .server import Answer, Received, Server, json_answer, open_server
 
 SECRET: Final = "s3cr3t-t0ken"
-SCHEMES: Final = {
+CLIENT_OR_NONE: Final[tuple[Literal["client"] | None, ...]] = ("client", None)
+NO_SCOPES: Final[list[str]] = []
+SCHEMES: Final[Mapping[str, object]] = {
     "header": {"type": "apiKey", "in": "header", "name": "X-Key"},
     "query": {"type": "apiKey", "in": "query", "name": "api key"},
     "cookie": {"type": "apiKey", "in": "cookie", "name": "session"},
     "basic": {"type": "http", "scheme": "Basic"},
     "bearer": {"type": "http", "scheme": "bearer"},
-    "oauth": {"type": "oauth2", "flows": {}},
+    "oauth": {"type": "oauth2", "flows": EMPTY},
     "oidc": {"type": "openIdConnect", "openIdConnectUrl": "https://example.test"},
     "digest": {"type": "http", "scheme": "digest"},
     "mtls": {"type": "mutualTLS"},
@@ -38,8 +40,8 @@ SCHEMES: Final = {
 
 
 def _document(server: Server, *alternatives: Mapping[str, object], **operation: object) -> dict[str, object]:
-    paths = of_path("/it", security=list(alternatives), **operation)
-    return document(paths, server=server.url, components={"securitySchemes": SCHEMES})
+    told = {"operationId": "it", "responses": OK, "security": list(alternatives), **operation}
+    return document({"/it": {"get": told}}, server=server.url, components={"securitySchemes": SCHEMES})
 
 
 async def _call(
@@ -86,7 +88,7 @@ async def test_the_callback_may_wait_and_knows_what_is_asked_for() -> None:
         return SECRET
 
     async with open_server() as server:
-        await _call(server, auth, {"oauth": ["read", "write"], "header": []})
+        await _call(server, auth, {"oauth": ["read", "write"], "header": NO_SCOPES})
 
     assert [(each.scheme, each.kind, each.scopes, each.place, each.name) for each, _ in asked] == [
         ("oauth", "oauth2", ("read", "write"), "header", "Authorization"),
@@ -103,8 +105,10 @@ async def test_the_first_alternative_that_can_be_met_is_taken() -> None:
         return None if requirement.scheme == "oauth" else SECRET
 
     async with open_server() as server:
-        await _call(server, auth, {}, {"header": [], "oauth": []}, {"bearer": []}, {"query": []})
-        await _call(server, None, {}, {"bearer": []})
+        await _call(
+            server, auth, {}, {"header": NO_SCOPES, "oauth": NO_SCOPES}, {"bearer": NO_SCOPES}, {"query": NO_SCOPES}
+        )
+        await _call(server, None, {}, {"bearer": NO_SCOPES})
 
     assert [received.header("authorization") for received in server.received] == [f"Bearer {SECRET}", None]
     assert [received.header("x-key") for received in server.received] == [None, None]
@@ -114,7 +118,7 @@ async def test_the_first_alternative_that_can_be_met_is_taken() -> None:
 @pytest.mark.parametrize("method", ["get", "post"])
 async def test_without_credentials_nothing_is_sent(method: str) -> None:
     async with open_server() as server:
-        paths = of_path("/it", method, security=[{"bearer": []}, {"header": [], "query": []}])
+        paths = of_path("/it", method, security=[{"bearer": NO_SCOPES}, {"header": NO_SCOPES, "query": NO_SCOPES}])
         found = toolbox_from_openapi(document(paths, server=server.url, components={"securitySchemes": SCHEMES}))
         async with open_supervisor(found.toolbox) as supervisor:
             result = await supervisor.execute(ToolCall("it"))
@@ -130,7 +134,7 @@ async def test_without_credentials_nothing_is_sent(method: str) -> None:
 @pytest.mark.parametrize("answer", ["", 3, BasicCredentials("a", "b"), "a\nb", b"bytes"])
 async def test_what_is_no_credential_is_told_without_showing_it(answer: object) -> None:
     async with open_server() as server:
-        result = await _call(server, lambda *_: answer, {"bearer": []})  # type: ignore[arg-type,return-value]  # pyright: ignore[reportArgumentType]
+        result = await _call(server, lambda *_: answer, {"bearer": NO_SCOPES})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
     assert server.received == []
     assert (result.error and result.error.code) == "CREDENTIALS_MISSING"
@@ -145,8 +149,8 @@ async def test_a_callback_that_fails_is_told_by_its_type_alone() -> None:
         raise ToolFailure("ask the owner first", category="permission", code="ASK", effect="none")
 
     async with open_server() as server:
-        failed = await _call(server, auth, {"bearer": []})
-        refused = await _call(server, refusing, {"bearer": []})
+        failed = await _call(server, auth, {"bearer": NO_SCOPES})
+        refused = await _call(server, refusing, {"bearer": NO_SCOPES})
 
     assert server.received == []
     assert failed.error is not None
@@ -183,7 +187,7 @@ async def test_a_secret_that_comes_back_is_not_passed_on(
 async def test_a_secret_stands_in_no_error_of_a_lost_connection(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with open_server(Answer(how="cut")) as server:
-        result = await _call(server, _secret, {"query": []})
+        result = await _call(server, _secret, {"query": NO_SCOPES})
 
     assert (result.error and result.error.code) == "CONNECTION_LOST"
     assert SECRET not in f"{result!r} {caplog.text}"
@@ -197,7 +201,9 @@ def test_what_carries_a_credential_is_no_argument() -> None:
         parameter("api key", "query"),
         parameter("session", "cookie"),
     ]
-    paths = of_path("/it", parameters=declared, security=[{"header": []}, {"query": [], "cookie": []}])
+    paths = of_path(
+        "/it", parameters=declared, security=[{"header": NO_SCOPES}, {"query": NO_SCOPES, "cookie": NO_SCOPES}]
+    )
     found = imported(paths, components={"securitySchemes": SCHEMES})
 
     assert found.operations[0].arguments == {"X-Key": "query X-Key"}
@@ -208,7 +214,7 @@ def test_what_carries_a_credential_is_no_argument() -> None:
 async def test_no_argument_is_sent_as_a_credential() -> None:
     free = parameter("filter", "query", {"type": "object"}, explode=True)
     async with open_server() as server:
-        found = toolbox_from_openapi(_document(server, {"query": []}, parameters=[free]), auth=_secret)
+        found = toolbox_from_openapi(_document(server, {"query": NO_SCOPES}, parameters=[free]), auth=_secret)
         async with open_supervisor(found.toolbox) as supervisor:
             result = await supervisor.execute(ToolCall("it", {"filter": {"api key": "mine"}}))
 
@@ -220,9 +226,9 @@ async def test_no_argument_is_sent_as_a_credential() -> None:
 async def test_the_clients_own_credentials_count_only_where_the_host_says_so() -> None:
     headers = {"Authorization": f"Bearer {SECRET}", "X-Ours": "1"}
     async with open_server() as server, httpx2.AsyncClient(headers=headers) as client:
-        told = _document(server, {"header": []})
-        for auth in ("client", None):
-            found = toolbox_from_openapi(told, client=client, auth=auth)  # type: ignore[arg-type]
+        told = _document(server, {"header": NO_SCOPES})
+        for auth in CLIENT_OR_NONE:
+            found = toolbox_from_openapi(told, client=client, auth=auth)
             async with open_supervisor(found.toolbox) as supervisor:
                 result = await supervisor.execute(ToolCall("it"))
             assert (result.error is None) is (auth == "client")
@@ -248,7 +254,9 @@ async def test_cookies_are_neither_kept_nor_taken_from_the_client() -> None:
 
 @requirement("openapi.credentials")
 def test_what_only_the_client_can_answer_is_left_to_it_and_told() -> None:
-    found = imported(of_path("/it", security=[{"digest": []}, {"mtls": []}]), components={"securitySchemes": SCHEMES})
+    found = imported(
+        of_path("/it", security=[{"digest": NO_SCOPES}, {"mtls": NO_SCOPES}]), components={"securitySchemes": SCHEMES}
+    )
 
     assert len(found.toolbox) == 1
     assert [loss.kind for loss in found.losses] == ["assumed", "assumed"]
@@ -257,7 +265,9 @@ def test_what_only_the_client_can_answer_is_left_to_it_and_told() -> None:
 @requirement("openapi.losses")
 def test_an_operation_whose_credentials_nobody_understands_is_no_tool() -> None:
     schemes = {"odd": {"type": "apiKey", "in": "body"}}
-    found = imported(of_path("/it", security=[{"gone": []}, {"odd": []}]), components={"securitySchemes": schemes})
+    found = imported(
+        of_path("/it", security=[{"gone": NO_SCOPES}, {"odd": NO_SCOPES}]), components={"securitySchemes": schemes}
+    )
 
     assert len(found.toolbox) == 0
     assert [loss.kind for loss in found.losses] == ["dropped", "dropped", "not-imported"]
@@ -267,4 +277,4 @@ def test_an_operation_whose_credentials_nobody_understands_is_no_tool() -> None:
 def test_a_wrong_client_or_callback_is_refused() -> None:
     for wrong in ({"client": 3}, {"auth": 3}, {"auth": "client"}):
         with pytest.raises(DefinitionError, match=next(iter(wrong))):
-            toolbox_from_openapi(document({}), **wrong)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            toolbox_from_openapi(document({}), **wrong)  # pyright: ignore[reportArgumentType]

@@ -6,15 +6,17 @@ import pytest
 
 from tests.requirements import requirement
 
-from .documents import call, get, parameter
+from .documents import Object, call, get, parameter
 from .server import open_server
 
-LIST = {"type": "array", "items": {"type": "string"}}
-OBJECT = {"type": "object"}
+LIST: Object = {"type": "array", "items": {"type": "string"}}
+OBJECT: Object = {"type": "object"}
 COLOURS = ["blue", "black", "brown"]
 RGB = {"R": 100, "G": 200, "B": 150}
 
-PATHS = [
+Row = tuple[str, bool, object, str]
+
+PATHS: list[Row] = [
     ("simple", False, "blue", "blue"),
     ("simple", False, COLOURS, "blue,black,brown"),
     ("simple", False, RGB, "R,100,G,200,B,150"),
@@ -32,7 +34,7 @@ PATHS = [
     ("matrix", True, RGB, ";R=100;G=200;B=150"),
 ]
 
-QUERIES = [
+QUERIES: list[Row] = [
     ("form", True, "blue", "color=blue"),
     ("form", True, "", "color="),
     ("form", True, COLOURS, "color=blue&color=black&color=brown"),
@@ -51,8 +53,9 @@ QUERIES = [
 
 
 def _named(value: object) -> str | None:
-    kinds = {list: "list", dict: "object", bool: "explode" if value else "together"}
-    return kinds.get(type(value))
+    if isinstance(value, bool):
+        return "explode" if value else "together"
+    return "list" if isinstance(value, list) else "object" if isinstance(value, dict) else None
 
 
 @requirement("openapi.styles")
