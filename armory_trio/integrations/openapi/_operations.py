@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -19,6 +19,7 @@ from ._references import Node, References
 from ._schemas import Schemas, Translator
 from ._security import Alternative, security_of
 from ._servers import Server
+from ._styles import leads_elsewhere
 
 __all__ = ("Found", "Operation", "Reader", "operations_of")
 
@@ -138,7 +139,7 @@ def _template(path: str, item: Node) -> tuple[str, ...]:
     """The path in parts: what stands in it, and between these the names of its parameters."""
     if not path.startswith("/") or re.search(r"[?#\\\x00-\x20\x7f]", path):
         raise item.fault("a path begins with a slash, and holds no query, no fragment and no white space")
-    if any(step in (".", "..") for step in path.split("/")):
+    if leads_elsewhere(unquote(path)):
         raise item.fault("a path holds no steps . or ..")
     parts: list[str] = []
     rest = path

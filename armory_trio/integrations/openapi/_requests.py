@@ -12,7 +12,7 @@ from ._bodies import Body
 from ._operations import Operation
 from ._parts import form_bytes, json_bytes, multipart_bytes, octets, text_bytes
 from ._servers import Server
-from ._styles import Pair, Parameter, Refused, header_value, pairs, path_text
+from ._styles import Pair, Parameter, Refused, header_value, leads_elsewhere, pairs, path_text
 
 __all__ = ("Prepared", "prepare")
 
@@ -86,7 +86,7 @@ def _path(operation: Operation, server: Server, values: Mapping[str, str]) -> st
     parts = operation.path
     path = "".join(values[part] if index % 2 else part for index, part in enumerate(parts))
     steps = path.split("/")
-    if len(steps) != "".join(parts[::2]).count("/") + 1 or any(unquote(step) in (".", "..") for step in steps):
+    if len(steps) != "".join(parts[::2]).count("/") + 1 or any(map(leads_elsewhere, map(unquote, steps))):
         raise Refused("the arguments in the path together would make another path")
     return server.path + path
 

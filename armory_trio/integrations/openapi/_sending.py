@@ -13,6 +13,7 @@ import msgspec
 from ._requests import Prepared
 from ._responses import Reply, reply_of
 from ._security import Granted
+from ._statuses import Happened, happened_by
 
 if TYPE_CHECKING:
     import ssl
@@ -52,9 +53,11 @@ class Progress:
         if "send_request" in event:
             self.sent = True
 
-    def nothing_sent(self, error: BaseException) -> bool:
-        """Whether the server can't have seen anything of a request that ended with *error*."""
-        return self.status is None and ((self.began and not self.sent) or isinstance(error, _NOT_SENT))
+    def happened(self, error: BaseException) -> Happened:
+        """What has become of the change that a request asked for which ended with *error*."""
+        if self.status is not None:
+            return happened_by(self.status)
+        return "nothing" if (self.began and not self.sent) or isinstance(error, _NOT_SENT) else "unknown"
 
 
 class _QuietURL(httpx2.URL):

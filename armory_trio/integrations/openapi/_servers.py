@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Final, cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import httpx2
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from ...definitions._checks import shown
 from ...errors import DefinitionError
 from ._references import Node
+from ._styles import leads_elsewhere
 
 __all__ = ("Server", "ServerChoice", "server_of")
 
@@ -82,7 +83,7 @@ def _parsed(url: str, field: str) -> Server:
     if known.scheme not in ("http", "https") or not known.host or known.userinfo or parts.query or parts.fragment:
         hidden = shown(url) if not known.userinfo else "one with a user in it"
         raise DefinitionError(_SUBJECT, field, f"{wanted}, not {hidden}")
-    if any(step in (".", "..") for step in parts.path.split("/")):
+    if leads_elsewhere(unquote(parts.path)):
         raise DefinitionError(_SUBJECT, field, f"{wanted}, and without the steps . and .., not {shown(url)}")
     origin = f"{known.scheme}://{known.netloc.decode('ascii')}"
     return Server(origin, known.raw_path.decode("ascii").rstrip("/"))

@@ -10,7 +10,7 @@ import msgspec
 
 from ...definitions import Category
 
-__all__ = ("Happened", "Meaning", "is_good", "meaning_of", "retry_after")
+__all__ = ("Happened", "Meaning", "happened_by", "is_good", "meaning_of", "retry_after")
 
 
 Happened = Literal["nothing", "done", "unknown"]
@@ -72,6 +72,11 @@ def is_good(status: int) -> bool:
 def meaning_of(status: int) -> Meaning:
     """What *status*, which is none of 200 to 299, means."""
     return _MEANINGS.get(status) or _BY_HUNDRED.get(status // 100, _OTHER)
+
+
+def happened_by(status: int) -> Happened:
+    """What has become of the change that a request with this answer asked for."""
+    return "done" if is_good(status) else meaning_of(status).happened
 
 
 def retry_after(value: str | None, date: str | None) -> float | None:

@@ -16,7 +16,18 @@ import msgspec
 from ...definitions import canonical_text
 from ._json import is_array, is_object
 
-__all__ = ("Pair", "Parameter", "Place", "Refused", "Style", "header_value", "pairs", "path_text", "scalar_text")
+__all__ = (
+    "Pair",
+    "Parameter",
+    "Place",
+    "Refused",
+    "Style",
+    "header_value",
+    "leads_elsewhere",
+    "pairs",
+    "path_text",
+    "scalar_text",
+)
 
 Place = Literal["path", "query", "header", "cookie"]
 Style = Literal["simple", "label", "matrix", "form", "spaceDelimited", "pipeDelimited", "deepObject"]
@@ -128,9 +139,14 @@ def _segment(text: str) -> str:
         raise Refused("is empty, and would make another path")
     if _CONTROL.search(text):
         raise Refused("holds a control character")
-    if any(step in (".", "..") for step in re.split(r"[/\\]", text)):
+    if leads_elsewhere(text):
         raise Refused("holds a step . or .., which would lead to another path")
     return _encoded(text)
+
+
+def leads_elsewhere(text: str) -> bool:
+    """Whether *text* holds a step such as ``..``, for those who split paths only once they are decoded."""
+    return any(step in (".", "..") for step in re.split(r"[/\\]", text))
 
 
 # ── query and cookie ─────────────────────────────────────────────────────────────────────────────────────────────────

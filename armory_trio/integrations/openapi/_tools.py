@@ -14,7 +14,7 @@ from ._responses import Reply, Unreadable, excerpt_of, value_of
 from ._security import AuthCallback, Granted, granted_for
 from ._sending import Progress, Sender, conflicts_of
 from ._servers import Server
-from ._statuses import Happened, Meaning, is_good, meaning_of, retry_after
+from ._statuses import Happened, Meaning, happened_by, is_good, meaning_of, retry_after
 from ._styles import Refused
 
 __all__ = ("OperationTool",)
@@ -80,15 +80,16 @@ class OperationTool(msgspec.Struct, frozen=True, eq=False):
         progress = Progress()
         try:
             reply = await self.sender.send(prepared, granted, progress, looking=self.looking)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            _tell(window, progress.happened(error))
+            raise _lost(error, unsent=progress.happened(error) == "nothing") from None
+        except Unreadable as error:
+            _tell(window, progress.happened(error))
+            raise ToolFailure(str(error), code=error.code) from None
         except BaseException as error:
-            unsent = progress.nothing_sent(error)
-            _tell(window, "nothing" if unsent else _happened(progress.status))
-            if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL):
-                raise _lost(error, unsent=unsent) from None
-            if isinstance(error, Unreadable):
-                raise ToolFailure(str(error), code=error.code) from None
+            _tell(window, progress.happened(error))
             raise
-        _tell(window, _happened(reply.status))
+        _tell(window, happened_by(reply.status))
         if not is_good(reply.status):
             raise _failure(reply, meaning_of(reply.status))
         try:
@@ -96,13 +97,6 @@ class OperationTool(msgspec.Struct, frozen=True, eq=False):
         except Unreadable as error:
             details = {"status": reply.status, "body": excerpt_of(reply)}
             raise ToolFailure(str(error), code=error.code, retryable=False, details=details) from None
-
-
-def _happened(status: int | None) -> Happened:
-    """What has become of the change that a request with this answer asked for."""
-    if status is None:
-        return "unknown"
-    return "done" if is_good(status) else meaning_of(status).happened
 
 
 def _tell(window: EffectWindow | None, happened: Happened) -> None:

@@ -99,11 +99,15 @@ async def open_server(answer: Callable[[Received], Answer] | Answer = Answer()) 
 
     server = Server(f"http://127.0.0.1:{port}", always if isinstance(answer, Answer) else answer)
     async with trio.open_nursery() as nursery:
-        serve = _Handler(server).serve
-        nursery.start_soon(trio.serve_listeners, serve, listeners, name="the server of the tests")
-        with trio.fail_after(PATIENCE):
-            yield server
+        await nursery.start(trio.serve_listeners, _Handler(server).serve, listeners, name="the server of the tests")
+        nursery.start_soon(_lose_patience)
+        yield server
         nursery.cancel_scope.cancel()
+
+
+async def _lose_patience() -> None:
+    await trio.sleep(PATIENCE)
+    raise trio.TooSlowError
 
 
 class _Handler:
