@@ -100,6 +100,7 @@ class Translator:
         target = self.references.target(node, reference)
         place = (target.document, target.pointer)
         if place not in self._named:
+            self.references.resolve(target)  # in a circle there is nothing to name
             wish = target.pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
             self._named[place] = self._names.take(wish or "schema")
             self._nodes[self._named[place]] = target

@@ -29,9 +29,9 @@ def listed(inner: Anything, most: int = 2) -> Anything:
     return st.lists(inner, max_size=most)
 
 
-def named(keys: Iterable[str], inner: Anything, most: int = 2) -> st.SearchStrategy[dict[str, object]]:
+def named(keys: Iterable[str], inner: Anything, most: int = 2, least: int = 0) -> st.SearchStrategy[dict[str, object]]:
     """A small object of some of these keys."""
-    return st.dictionaries(st.sampled_from(tuple(keys)), inner, max_size=most)
+    return st.dictionaries(st.sampled_from(tuple(keys)), inner, min_size=least, max_size=most)
 
 
 def members(needed: Mapping[str, Anything], optional: Mapping[str, Anything] | None = None) -> Anything:
@@ -50,9 +50,12 @@ SCALARS: Final[Anything] = st.one_of(
 REFERENCES: Final = some(*(f"#/components/schemas/{name}" for name in ("A", "B", "C", "gone")))
 
 
+TYPES: Final = some("object", "string", "array", "integer", "file", ["string", "null"], "odd", 3)
+
+
 def _schemas(children: Anything) -> Anything:
     keywords: dict[str, Anything] = {
-        "type": some("object", "string", "array", "integer", "file", ["string", "null"], "odd", 3),
+        "type": TYPES,
         "properties": named(NAMES, children),
         "required": st.one_of(listed(some(*NAMES)), st.booleans()),
         "items": children,
@@ -70,12 +73,18 @@ def _schemas(children: Anything) -> Anything:
     return st.one_of(members({}, keywords), reference)
 
 
-SCHEMAS: Final[Anything] = st.recursive(st.one_of(SCALARS, members({})), _schemas, max_leaves=6)
+LEAVES: Final = st.one_of(
+    members({"type": TYPES}, {"enum": listed(SCALARS), "readOnly": st.booleans()}),
+    members({"$ref": REFERENCES}),
+    members({"type": some("object"), "properties": named(NAMES, members({"type": TYPES}), 3, 1)}),
+    some(True, False, 3),
+)
+SCHEMAS: Final[Anything] = st.recursive(LEAVES, _schemas, max_leaves=6)
 MEDIA: Final = (
     *("application/json", "multipart/form-data", "application/x-www-form-urlencoded"),
     *("text/plain", "image/*", "a b", "*/*"),
 )
-CONTENT: Final = named(MEDIA, members({}, {"schema": SCHEMAS, "encoding": SCALARS}))
+CONTENT: Final = named(MEDIA, members({"schema": SCHEMAS}, {"encoding": SCALARS}), least=1)
 PARAMETER: Final = members(
     {},
     {
@@ -89,19 +98,22 @@ PARAMETER: Final = members(
 )
 SECURITY: Final = listed(named(("k", "gone"), listed(SCALARS, 1)))
 OPERATIONS: Final = members(
-    {"responses": named(("200", "204", "2XX", "default"), members({"content": CONTENT}))},
+    {
+        "responses": named(("200", "204", "2XX", "default"), members({"content": CONTENT}), least=1),
+        "requestBody": members({"content": CONTENT}, {"required": st.booleans()}),
+    },
     {
         "operationId": st.one_of(some("a", "a/b", ""), SCALARS),
         "tags": st.one_of(listed(SCALARS), SCALARS),
         "parameters": st.one_of(listed(st.one_of(PARAMETER, SCALARS), 3), SCALARS),
-        "requestBody": st.one_of(members({"content": CONTENT}, {"required": SCALARS}), SCALARS),
         "security": st.one_of(SECURITY, SCALARS),
         "deprecated": SCALARS,
     },
 )
 PATHS: Final = named(
     ("/", "/a", "/{a}/{b}", "/{a}{é}", "/{", "no"),
-    named(("get", "post", "put", "delete", "parameters", "$ref"), st.one_of(OPERATIONS, SCALARS)),
+    named(("get", "post", "put", "delete", "parameters"), OPERATIONS, least=1),
+    least=1,
 )
 KEY: Final[Object] = {"type": "apiKey", "in": "query", "name": "a"}
 COMPONENTS: Final = members(
@@ -152,4 +164,7 @@ def test_our_validation_agrees_with_that_of_others(schema: object, components: o
             operation.tool.contract.validate({"body": value})
         except InvalidArguments:
             continue
-        assert fits(told, {"body": value})
+        try:
+            assert fits(told, {"body": value})
+        except RecursionError:  # what is made of itself in place, the other one can't see the end of
+            continue
