@@ -159,4 +159,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "The host chooses operations by operationId, method and path, or a predicate, and says how each is run; what names "
         "no operation is an error with the near name.",
     ),
+    "openapi.example": Requirement(
+        "13", "The example imports a service that it starts, and does an effect once whose answer was lost."
+    ),
 }

@@ -68,20 +68,25 @@ async def reply_of(response: httpx2.Response, most: int, secrets: Iterable[bytes
         Unreadable: It is compressed in a way that was not asked for, or not as it says.
         httpx2.HTTPError: The connection broke.
     """
-    taken: _Taken
     async with aclosing(response):
-        taken = _Taken(response.headers.get("content-encoding", "").strip().lower(), most)
-        # Leaving the loop would leave the generators in it to the garbage collector; a cancellation ends them all.
-        with trio.CancelScope() as scope:
-            async for piece in response.aiter_raw():
-                if not taken.more(piece):
-                    scope.cancel()
-    body, whole = taken.result()
+        body, whole = await _body_of(response, most)
     told = response.headers.get("content-type", "")
     headers = {name: value for name, value in response.headers.items() if "cookie" not in name}
     found = re.search(r"charset\s*=\s*\"?([A-Za-z0-9._-]+)", told, re.IGNORECASE)
     charset = found[1] if found else "utf-8"
     return Reply(response.status_code, base_type(told), charset, _without(body, secrets), whole, headers)
+
+
+async def _body_of(response: httpx2.Response, most: int) -> tuple[bytes, bool]:
+    if response.is_stream_consumed:  # a transport without a network has it already, and decompressed
+        return response.content[:most], len(response.content) <= most
+    taken = _Taken(response.headers.get("content-encoding", "").strip().lower(), most)
+    # Leaving the loop would leave the generators in it to the garbage collector; a cancellation ends them all.
+    with trio.CancelScope() as scope:
+        async for piece in response.aiter_raw():
+            if not taken.more(piece):
+                scope.cancel()
+    return taken.result()
 
 
 class _Taken:

@@ -7,6 +7,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Mapping
 
+import httpx2
 import pytest
 
 from armory_trio import AudioContent, ImageContent, ToolCall, ToolResult, open_supervisor
@@ -159,3 +160,19 @@ async def test_what_is_compressed_otherwise_than_asked_for_is_told(headers: Mapp
 
     assert (looked.error and looked.error.code) == "RESPONSE_UNREADABLE"
     assert changed.effect == "completed"
+
+
+@requirement("openapi.bounded")
+async def test_a_transport_without_a_network_serves_as_well() -> None:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, json=[1, 2], headers={"x-seen": request.url.path})
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as client:
+        for most, value in ((100, [1, 2]), (3, None)):
+            found = toolbox_from_openapi(document(LOOKS), client=client, max_response_bytes=most)
+            async with open_supervisor(found.toolbox) as supervisor:
+                result = await supervisor.execute(ToolCall("it"))
+            assert (result.value, result.error and result.error.code) == (
+                value,
+                None if value else "RESPONSE_TOO_LARGE",
+            )
