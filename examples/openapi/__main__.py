@@ -122,8 +122,9 @@ async def open_library() -> AsyncGenerator[tuple[Library, str]]:
 async def card(requirement: SecurityRequirement, ctx: ToolContext) -> str | None:
     """The card of the reader on whose behalf a call is made."""
     await trio.lowlevel.checkpoint()  # a host would look it up
-    known = {"reader-1": "card-0042"}
-    return known.get(ctx.request_context.principal or "") if ctx.request_context else None
+    known = {("card", "reader-1"): "card-0042"}
+    reader = ctx.request_context.principal if ctx.request_context else None
+    return known.get((requirement.scheme, reader or ""))
 
 
 def again(attempt: UnknownAttempt) -> Reconciled | None:

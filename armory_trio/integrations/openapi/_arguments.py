@@ -90,6 +90,8 @@ def _schema_of(declared: Declared, schemas: Schemas) -> Schema:
     description = declared.node.text("description")
     if description:
         schema["description"] = description
+    if "example" in declared.node.members and "examples" not in schema:
+        schema["examples"] = [declared.node.members["example"]]
     if declared.node.flag("deprecated"):
         schema["deprecated"] = True
     return schema

@@ -137,7 +137,8 @@ def toolbox_from_openapi(
     target = server_of(references.root, server)
     as_client = auth == "client"
     sender = Sender(target.origin, client, as_client, chosen.max_response_bytes, chosen.follow_redirects)
-    reader = Reader(references, Translator(references, old=version == "3.0"), target, chosen)
+    translator = Translator(references, old=version == "3.0")
+    reader = Reader(references, translator, target, chosen, _headers_of(client))
     callback = None if auth == "client" else auth
     return _Importer(references, reader, selection, chosen, (target, sender, callback)).run()
 
@@ -151,6 +152,14 @@ def _check_host(client: object, auth: object) -> None:
         raise DefinitionError(
             _SUBJECT, "auth", f"must be a function of a requirement, or 'client', not {type(auth).__name__}"
         )
+
+
+_OF_EVERY_CLIENT: Final = frozenset({"accept", "accept-encoding", "connection", "user-agent"})
+
+
+def _headers_of(client: httpx2.AsyncClient | None) -> frozenset[str]:
+    """The headers that a host has given its client."""
+    return frozenset() if client is None else frozenset(map(str.lower, client.headers)) - _OF_EVERY_CLIENT
 
 
 def _name_of(document: object) -> str:

@@ -84,10 +84,18 @@ def _info(method: str, path: str, node: Node) -> OperationInfo:
 
 
 class Reader:
-    """Reads the operations of one document."""
+    """Reads the operations of one document. *hosts_headers* are those that the host's client sets."""
 
-    def __init__(self, references: References, translator: Translator, server: Server, settings: Settings) -> None:
+    def __init__(
+        self,
+        references: References,
+        translator: Translator,
+        server: Server,
+        settings: Settings,
+        hosts_headers: frozenset[str],
+    ) -> None:
         self._references = references
+        self._hosts_headers = hosts_headers
         self._translator = translator
         self._server = server
         self._settings = settings
@@ -100,11 +108,14 @@ class Reader:
         """
         info, node = found.info, found.node
         path = _template(info.path, found.item)
+        for place in (node.child("servers"), found.item.child("servers")):
+            if place.value:
+                losses.add(place.where, "assumed", f"requests go to {self._server.origin}, whatever is named here")
         most = self._settings.max_schemas
         schemas = Schemas(self._translator, "request", losses, most)
         declared = parameters_of(info.path, found.item, node, self._references, losses)
         security = security_of(node, self._references, (name, self._server.origin), losses)
-        declared, key = _without_hosts_own(declared, security, losses)
+        declared, key = self._without_hosts_own(declared, security, losses)
         body = self._body(found, schemas, losses)
         return Operation(
             info,
@@ -134,6 +145,33 @@ class Reader:
             losses.add(fault.pointer, "dropped", f"responses are not checked: {fault.why}")
             return Answers(None, ())
 
+    def _without_hosts_own(
+        self, declared: list[Declared], security: tuple[Alternative, ...], losses: Losses
+    ) -> tuple[list[Declared], Declared | None]:
+        """The parameters that are arguments, and the one for the idempotency key, which is not.
+
+        What carries a credential, or what the host's client sets, is no argument either.
+        """
+        carried = {
+            (each.place, each.name.lower() if each.place == "header" else each.name)
+            for alternative in security
+            for each in alternative
+        }
+        left: list[Declared] = []
+        key: Declared | None = None
+        for each in declared:
+            place, name = each.parameter.place, each.parameter.wire
+            known = name.lower() if place == "header" else name
+            if (place, known) in carried:
+                losses.add(each.node.where, "dropped", f"{name!r} carries a credential, which the host gives")
+            elif place == "header" and known in self._hosts_headers:
+                losses.add(each.node.where, "dropped", f"{name!r} is set by the host's HTTP client")
+            elif place == "header" and known == _KEY_HEADER:
+                key = each
+            else:
+                left.append(each)
+        return left, key
+
 
 def _template(path: str, item: Node) -> tuple[str, ...]:
     """The path in parts: what stands in it, and between these the names of its parameters."""
@@ -149,28 +187,3 @@ def _template(path: str, item: Node) -> tuple[str, ...]:
     if "{" in rest or "}" in rest or set(parts[1::2]) != set(placeholders(path)):
         raise item.fault("a placeholder of the path is not closed")
     return (*parts, quote(rest, safe=_STATIC))
-
-
-def _without_hosts_own(
-    declared: list[Declared], security: tuple[Alternative, ...], losses: Losses
-) -> tuple[list[Declared], Declared | None]:
-    """The parameters that are arguments, and the one for the idempotency key, which is not.
-
-    What carries a credential is no argument either: the host gives it.
-    """
-    carried = {
-        (each.place, each.name.lower() if each.place == "header" else each.name)
-        for alternative in security
-        for each in alternative
-    }
-    left: list[Declared] = []
-    key: Declared | None = None
-    for each in declared:
-        wire, place = each.parameter.wire, each.parameter.place
-        if (place, wire.lower() if place == "header" else wire) in carried:
-            losses.add(each.node.where, "dropped", f"{wire!r} carries a credential, which the host gives")
-        elif place == "header" and wire.lower() == _KEY_HEADER:
-            key = each
-        else:
-            left.append(each)
-    return left, key

@@ -21,7 +21,7 @@ _IGNORED: Final = frozenset({"accept", "content-type", "authorization"})
 _FORBIDDEN: Final = frozenset(
     {
         *("host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive"),
-        *("expect", "cookie", "proxy-authorization", "proxy-connection", "content-encoding", "range-unit"),
+        *("expect", "cookie", "proxy-authorization", "proxy-connection", "content-encoding", "accept-encoding"),
         *("x-http-method", "x-http-method-override", "x-method-override", "x-original-url", "x-rewrite-url"),
     }
 )
@@ -131,8 +131,9 @@ def _of_content(node: Node, told: tuple[str, Place, bool], references: Reference
     json = is_json(media_type)
     parameter = Parameter(name, place, cast("Style", _STYLES[place][0]), explode=False, json=json, required=required)
     schema = references.resolve(holder).child("schema")
-    # What is no JSON is text that is written as it is.
-    return Declared(parameter, node, schema if json and schema.value is not None else None)
+    if not json:
+        return Declared(parameter, node, None)  # text that is written as it is
+    return Declared(parameter, node, Node(True) if schema.value is None else schema)
 
 
 def wire_names(declared: Iterable[Declared], place: Place) -> frozenset[str]:

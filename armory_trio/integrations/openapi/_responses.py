@@ -71,7 +71,11 @@ async def reply_of(response: httpx2.Response, most: int, secrets: Iterable[bytes
     async with aclosing(response):
         body, whole = await _body_of(response, most)
     told = response.headers.get("content-type", "")
-    headers = {name: value for name, value in response.headers.items() if "cookie" not in name}
+    headers = {
+        name: _without(value.encode(), secrets).decode()
+        for name, value in response.headers.items()
+        if "cookie" not in name
+    }
     found = re.search(r"charset\s*=\s*\"?([A-Za-z0-9._-]+)", told, re.IGNORECASE)
     charset = found[1] if found else "utf-8"
     return Reply(response.status_code, base_type(told), charset, _without(body, secrets), whole, headers)

@@ -31,6 +31,10 @@ _DEPTH: Final = 64
 """How deep schemas may stand in each other without a reference between them."""
 
 
+_PARTS: Final = 8
+"""How deep parts that are put together are looked into for what is not written."""
+
+
 class _Translated(msgspec.Struct, eq=False):
     """One schema, and what was found on the way."""
 
@@ -38,6 +42,10 @@ class _Translated(msgspec.Struct, eq=False):
     used: dict[str, None]
     losses: list[tuple[str, str]]
     size: int
+
+
+_Into = tuple[Direction, _Translated]
+"""What a schema is about, and where it is put down what was found on the way."""
 
 
 class Translator:
@@ -63,7 +71,7 @@ class Translator:
             DocumentFault: It is none, or refers to nothing.
         """
         found = _Translated(True, {}, [], 0)
-        found.schema = self._schema(node, direction, found, 0)
+        found.schema = self._schema(node, (direction, found), 0, frozenset())
         return found
 
     def definition(self, name: str, direction: Direction) -> _Translated:
@@ -76,7 +84,9 @@ class Translator:
         """Where the schema that references call *name* stands."""
         return self._nodes[name].where
 
-    def _schema(self, node: Node, direction: Direction, found: _Translated, depth: int) -> Schema:
+    def _schema(self, node: Node, into: _Into, depth: int, absent: frozenset[str]) -> Schema:
+        """The schema at *node*, in which nobody has to give the properties *absent*."""
+        found = into[1]
         found.size += 1
         if isinstance(node.value, bool):
             return node.value
@@ -88,12 +98,12 @@ class Translator:
         if not isinstance(reference, str):
             if "$dynamicRef" in node.members:
                 raise node.fault("uses $dynamicRef, which is not followed")
-            return self._members(node, direction, found, depth)
+            return self._members(node, into, depth, absent)
         pointed: dict[str, object] = {"$ref": f"#/$defs/{self._use(node, reference, found)}"}
         if self.old:
             return pointed  # 3.0 ignores what stands beside a reference
         beside = {key: value for key, value in node.members.items() if key != "$ref"}
-        rest = self._members(Node(beside, node.document, node.pointer), direction, found, depth)
+        rest = self._members(Node(beside, node.document, node.pointer), into, depth, absent)
         return {**pointed, **rest}
 
     def _use(self, node: Node, reference: str, found: _Translated) -> str:
@@ -108,34 +118,44 @@ class Translator:
         found.used[name] = None
         return name
 
-    def _members(self, node: Node, direction: Direction, found: _Translated, depth: int) -> dict[str, object]:
+    def _members(self, node: Node, into: _Into, depth: int, absent: frozenset[str]) -> dict[str, object]:
         given = of_3_0(node.members) if self.old else dict(node.members)
         if "example" in given and "examples" not in given:
             given["examples"] = [given["example"]]
         holder = Node(given, node.document, node.pointer)
+        own = self._hidden(holder, into[0], 0)
+        hidden, inner = own | absent, depth + 1
         told: dict[str, object] = {}
         for keyword, value in given.items():
             place = holder.child(keyword)
             if keyword in SCHEMAS and (is_object(value) or isinstance(value, bool)):
-                told[keyword] = self._schema(place, direction, found, depth + 1)
+                told[keyword] = self._schema(place, into, inner, frozenset())
             elif keyword in LISTS_OF_SCHEMAS and is_array(value) and value:
-                branches = [self._schema(branch, direction, found, depth + 1) for branch in place.items()]
+                left_out = hidden if keyword == "allOf" else frozenset[str]()
+                branches = [self._schema(branch, into, inner, left_out) for branch in place.items()]
                 told[keyword] = self._told_apart(holder, keyword, branches)
             elif keyword in MAPS_OF_SCHEMAS and is_object(value):
-                inner = [(name, place.child(name)) for name in place.members]
-                told[keyword] = {name: self._schema(child, direction, found, depth + 1) for name, child in inner}
+                told[keyword] = {
+                    name: self._schema(place.child(name), into, inner, frozenset()) for name in place.members
+                }
             else:
-                _keep_plainly(keyword, value, place, (direction, found, told))
-        hidden = self._hidden(node, direction)
+                _keep_plainly(keyword, value, place, (*into, told))
         return _without(told, hidden) if hidden else told
 
     # ── what only one direction has ──────────────────────────────────────────────────────────────────────────────
 
-    def _hidden(self, node: Node, direction: Direction) -> frozenset[str]:
-        """The properties that only the server writes, in a request, or only the client, in a response."""
+    def _hidden(self, node: Node, direction: Direction, depth: int) -> frozenset[str]:
+        """The properties that only the server writes, in a request, or only the client, in a response.
+
+        Those of what is put together, too: what is required may stand in another part than what it is.
+        """
         flag = "readOnly" if direction == "request" else "writeOnly"
         properties = node.child("properties")
-        return frozenset(name for name in properties.members if self._is_flagged(properties.child(name), flag))
+        own = frozenset(name for name in properties.members if self._is_flagged(properties.child(name), flag))
+        if depth > _PARTS:
+            return own
+        parts = (self.references.resolve(part) for part in node.child("allOf").items())
+        return own.union(*(self._hidden(part, direction, depth + 1) for part in parts))
 
     def _is_flagged(self, node: Node, flag: str) -> bool:
         if node.flag(flag) and not (self.old and "$ref" in node.members):
@@ -218,7 +238,7 @@ class Schemas:
         self._translator = translator
         self._direction: Direction = direction
         self._losses = losses
-        self._left = most
+        self._most = most
         self._used: dict[str, None] = {}
 
     def of(self, node: Node) -> Schema:
@@ -228,7 +248,9 @@ class Schemas:
             DocumentFault: It is none, or refers to nothing.
         """
         found = self._translator.translate(node, self._direction)
-        self._take(found)
+        self._most -= found.size
+        self._used.update(found.used)
+        self._tell(found)
         return found.schema
 
     def definitions(self) -> dict[str, object]:
@@ -238,25 +260,24 @@ class Schemas:
             DocumentFault: One of them is none, or refers to nothing.
         """
         told: dict[str, object] = {}
-        waiting = deque(self._used)
+        waiting, left = deque(self._used), self._most
         while waiting:
             name = waiting.popleft()
             if name in told:
                 continue
             found = self._translator.definition(name, self._direction)
-            if found.size > self._left:
+            if found.size > left:
                 told[name] = True
                 where = self._translator.place_of(name)
                 self._losses.add(where, "widened", "takes any value: together the schemas are more than max_schemas")
                 continue
-            self._take(found)
+            left -= found.size
+            self._tell(found)
             told[name] = found.schema
             waiting.extend(found.used)
         return told
 
-    def _take(self, found: _Translated) -> None:
-        self._left -= found.size
-        self._used.update(found.used)
+    def _tell(self, found: _Translated) -> None:
         for pointer, why in found.losses:
             self._losses.add(pointer, "widened", why)
 

@@ -86,7 +86,7 @@ class Granted(msgspec.Struct, frozen=True):
     headers: tuple[tuple[str, bytes], ...] = ()
     query: tuple[Pair, ...] = ()
     cookies: tuple[Pair, ...] = ()
-    secrets: tuple[bytes, ...] = ()
+    secrets: tuple[bytes, ...] = ()  # in all forms in which they may come back
 
     def __repr__(self) -> str:
         return "Granted(...)"
@@ -207,9 +207,9 @@ def _granted(found: list[tuple[SecurityRequirement, Credentials]]) -> Granted:
     secrets: list[bytes] = []
     for requirement, credentials in found:
         secret = _secret(requirement, credentials)
-        secrets.append(secret)
+        secrets += _forms_of(secret)
         if isinstance(credentials, BasicCredentials):
-            secrets.append(credentials.password.encode())
+            secrets += _forms_of(credentials.password.encode())
         if requirement.place == "query":
             query.append((quote(requirement.name, safe=""), quote(secret, safe="")))
         elif requirement.place == "cookie":
@@ -218,6 +218,12 @@ def _granted(found: list[tuple[SecurityRequirement, Credentials]]) -> Granted:
             scheme = {"apiKey": b"", "basic": b"Basic "}.get(requirement.kind, b"Bearer ")
             headers.append((requirement.name, scheme + secret))
     return Granted(tuple(headers), tuple(query), tuple(cookies), tuple(secrets))
+
+
+def _forms_of(secret: bytes) -> list[bytes]:
+    """*secret* as a server may send it back: as it is, in a URL, in JSON."""
+    in_json = msgspec.json.encode(secret.decode(errors="replace"))[1:-1]
+    return list(dict.fromkeys((secret, quote(secret, safe="").encode(), in_json)))
 
 
 _UNSENDABLE: Final = frozenset({*range(0x20), 0x7F})

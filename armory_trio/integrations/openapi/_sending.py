@@ -30,6 +30,8 @@ _NOT_SENT: Final = (
     httpx2.PoolTimeout,
     httpx2.UnsupportedProtocol,
     httpx2.ProxyError,
+    httpx2.LocalProtocolError,
+    httpx2.InvalidURL,
 )
 """What is raised before any byte of a request can have left."""
 

@@ -82,7 +82,7 @@ def _parsed(url: str, field: str) -> Server:
         raise DefinitionError(_SUBJECT, field, f"{wanted}, not {shown(url)}") from error
     if known.scheme not in ("http", "https") or not known.host or known.userinfo or parts.query or parts.fragment:
         hidden = shown(url) if not known.userinfo else "one with a user in it"
-        raise DefinitionError(_SUBJECT, field, f"{wanted}, not {hidden}")
+        raise DefinitionError(_SUBJECT, field, f"{wanted}, not {hidden}; give one as server=")
     if leads_elsewhere(unquote(parts.path)):
         raise DefinitionError(_SUBJECT, field, f"{wanted}, and without the steps . and .., not {shown(url)}")
     origin = f"{known.scheme}://{known.netloc.decode('ascii')}"

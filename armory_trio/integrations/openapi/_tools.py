@@ -114,7 +114,8 @@ def _lost(error: Exception, *, unsent: bool) -> ToolFailure:
     """What is told of a request that got no response. The words of the error could hold a URL: only its type is told."""
     name = type(error).__name__
     if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL | httpx2.LocalProtocolError):
-        return ToolFailure(f"the request can't be sent ({name})", effect="none")
+        reason = f"the request can't be sent ({name}): an argument may be too long for it"
+        return ToolFailure(reason, category="validation", effect="none")
     where = "before anything was sent" if unsent else "after the request was sent, or while it was"
     return ToolFailure(
         f"the connection to the server failed {where} ({name})",

@@ -177,6 +177,15 @@ async def test_a_server_that_is_not_there_has_seen_nothing() -> None:
     assert _told(result) == ("transient", "CONNECTION_LOST", "none", True)
 
 
+@requirement("openapi.effects")
+async def test_a_request_that_is_too_long_was_not_sent() -> None:
+    async with open_server() as server:
+        result = await call(server, of_path("/it", "post", parameters=[parameter("q", "query")]), {"q": "x" * 70_000})
+
+    assert server.received == []
+    assert _told(result) == ("validation", "INVALID_ARGUMENTS", "none", False)
+
+
 class _Broken(httpx2.AsyncBaseTransport):
     """A transport of a host's own, which tells nothing of how far it came."""
 

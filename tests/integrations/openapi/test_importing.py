@@ -282,6 +282,17 @@ def test_what_can_be_left_out_is_and_that_is_told(paths: dict[str, object], kind
     assert found.operations[0].arguments == left
 
 
+@requirement("openapi.servers", "openapi.losses")
+def test_servers_of_single_operations_are_told_and_not_used() -> None:
+    elsewhere = [{"url": "https://uploads.example.test"}]
+    found = imported(of_path("/it", servers=elsewhere) | {"/b": {"servers": elsewhere, "get": {"responses": OK}}})
+
+    assert [(loss.kind, loss.pointer) for loss in found.losses] == [
+        ("assumed", "#/paths/~1it/get/servers"),
+        ("assumed", "#/paths/~1b/servers"),
+    ]
+
+
 @requirement("openapi.documents")
 def test_what_is_no_operation_is_not_looked_at() -> None:
     paths: dict[str, object] = {

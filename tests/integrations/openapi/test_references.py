@@ -145,6 +145,18 @@ def test_a_function_finds_documents_by_their_full_names() -> None:
     assert len(found.toolbox) == 2
 
 
+@requirement("openapi.other-documents", "openapi.losses")
+def test_a_function_that_fails_costs_only_what_refers_to_its_document() -> None:
+    def load(name: str) -> str:
+        raise RuntimeError(name)
+
+    paths = _paths("words.yaml#/A") | of_path("/good", operationId="good")
+    found = toolbox_from_openapi(document(paths), documents=load)
+
+    assert [tool.name for tool in found.toolbox] == ["good"]
+    assert "RuntimeError: words.yaml" in found.losses[0].why
+
+
 @requirement("openapi.other-documents")
 def test_documents_that_nobody_could_find_are_refused() -> None:
     with pytest.raises(DefinitionError, match="documents"):

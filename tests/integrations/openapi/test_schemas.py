@@ -182,6 +182,30 @@ def test_what_only_the_server_writes_is_no_argument_and_what_only_the_client_wri
 
 
 @requirement("openapi.directions")
+@pytest.mark.parametrize("version", ["3.0.3", "3.1.0"])
+def test_what_is_not_written_is_not_required_where_parts_are_put_together(version: str) -> None:
+    base = {"type": "object", "properties": {"id": {"type": "integer", "readOnly": True}, "name": {"type": "string"}}}
+    whole = {"allOf": [{"$ref": "#/components/schemas/Base"}, {"required": ["id", "name"]}], "required": ["id"]}
+    paths = of_path("/it", "post", requestBody=body_of("application/json", whole))
+    told = schema_of(imported(paths, version=version, components={"schemas": {"Base": base}}))
+
+    assert fits(told, {"body": {"name": "x"}})
+    assert not fits(told, {"body": {}})
+
+
+@requirement("openapi.recursion")
+def test_the_bound_is_for_all_schemas_of_a_body_together() -> None:
+    schemas: Object = {f"S{n}": {"type": "array", "items": {"type": "string"}} for n in range(5)}
+    listed = {"type": "array", "prefixItems": [{"$ref": f"#/components/schemas/{name}"} for name in schemas]}
+    paths = of_path("/it", "post", requestBody=body_of("application/json", listed))
+    told = document(paths, components={"schemas": schemas})
+
+    assert toolbox_from_openapi(told, max_schemas=16).losses == ()
+    [loss] = toolbox_from_openapi(told, max_schemas=15).losses
+    assert loss.pointer == "#/components/schemas/S4"
+
+
+@requirement("openapi.directions")
 def test_formats_bind_what_is_sent_and_not_what_comes_back() -> None:
     schema = {"type": "string", "format": "date"}
     found = imported(of_path("/it", parameters=[parameter("x", "query", schema)], responses=responding(schema)))
@@ -248,6 +272,15 @@ def test_a_discriminator_says_which_alternative_counts(version: str, value: dict
 )
 def test_the_result_is_typed_by_the_good_responses(responses: object, schema: object) -> None:
     assert _definition(imported(of_path("/it", responses=responses))).to_json().get("output") == schema
+
+
+@requirement("openapi.schemas")
+def test_a_parameter_without_a_schema_is_text_and_one_of_json_is_anything() -> None:
+    content = {"name": "b", "in": "query", "content": {"application/json": EMPTY}}
+    plain = {"name": "a", "in": "query", "example": "x", "deprecated": True, "description": "An a."}
+    noted = {"type": "string", "description": "An a.", "examples": ["x"], "deprecated": True}
+
+    assert schema_of(imported(get(plain, content)))["properties"] == {"a": noted, "b": {}}
 
 
 @requirement("openapi.responses-typed")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 import httpx2
+import msgspec
 import pytest
 import trio
 
@@ -184,6 +185,35 @@ async def test_a_secret_that_comes_back_is_not_passed_on(
 
 
 @requirement("openapi.secrets")
+@pytest.mark.parametrize("secret", ['quo"ted\\key', "a/b+c==d", "schlüssel"])
+async def test_a_secret_that_comes_back_in_another_form_is_not_passed_on(secret: str) -> None:
+    def echo(received: Received) -> Answer:
+        told = {"key": secret, "target": received.target}
+        return Answer(400, {"content-type": "application/json"}, msgspec.json.encode(told))
+
+    def auth(requirement: SecurityRequirement, ctx: ToolContext) -> str:
+        return secret
+
+    async with open_server(echo) as server:
+        result = await _call(server, auth, {"query": NO_SCOPES})
+
+    assert result.error is not None
+    assert (result.error.details or {})["body"] == '{"key":"[redacted]","target":"/it?api%20key=[redacted]"}'
+
+
+@requirement("openapi.secrets")
+async def test_a_secret_in_the_place_that_a_redirect_names_is_not_passed_on() -> None:
+    def answer(received: Received) -> Answer:
+        return Answer(302, {"location": f"https://elsewhere.example.test{received.target}"})
+
+    async with open_server(answer) as server:
+        result = await _call(server, _secret, {"query": NO_SCOPES})
+
+    assert result.error is not None
+    assert (result.error.details or {})["location"] == "https://elsewhere.example.test/it?api%20key=[redacted]"
+
+
+@requirement("openapi.secrets")
 async def test_a_secret_stands_in_no_error_of_a_lost_connection(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with open_server(Answer(how="cut")) as server:
@@ -236,6 +266,19 @@ async def test_the_clients_own_credentials_count_only_where_the_host_says_so() -
     [received] = server.received
     assert received.header("authorization") == f"Bearer {SECRET}"
     assert received.header("x-ours") == "1"
+
+
+@requirement("openapi.clients", "openapi.credentials-apart")
+async def test_a_header_that_the_client_sets_is_no_argument() -> None:
+    declared = [parameter("x-tenant", "header"), parameter("User-Agent", "header")]
+    async with open_server() as server, httpx2.AsyncClient(headers={"X-Tenant": "a"}) as client:
+        found = toolbox_from_openapi(_document(server, parameters=declared), client=client)
+        async with open_supervisor(found.toolbox) as supervisor:
+            await supervisor.execute(ToolCall("it", {"User-Agent": "mine"}))
+
+    assert list(found.operations[0].arguments) == ["User-Agent"]
+    assert [loss.kind for loss in found.losses] == ["dropped"]
+    assert (server.last.header("x-tenant"), server.last.header("user-agent")) == ("a", "mine")
 
 
 @requirement("openapi.clients")
