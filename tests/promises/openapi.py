@@ -58,7 +58,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "openapi.directions": Requirement(
         "13",
         "Properties that only the server writes are no arguments, those that only the client writes no part of a result; "
-        "formats bind what is sent and not what comes back.",
+        "formats and the one of `oneOf` bind what is sent and not what comes back.",
     ),
     "openapi.discriminators": Requirement(
         "13", "A discriminator binds each alternative of a union to the values that stand for it."

@@ -133,7 +133,7 @@ class Translator:
             elif keyword in LISTS_OF_SCHEMAS and is_array(value) and value:
                 left_out = hidden if keyword == "allOf" else frozenset[str]()
                 branches = [self._schema(branch, into, inner, left_out) for branch in place.items()]
-                told[keyword] = self._told_apart(holder, keyword, branches)
+                told[_union(keyword, into[0], given)] = self._told_apart(holder, keyword, branches)
             elif keyword in MAPS_OF_SCHEMAS and is_object(value):
                 told[keyword] = {
                     name: self._schema(place.child(name), into, inner, frozenset()) for name in place.members
@@ -188,6 +188,11 @@ class Translator:
             return []
         mapped: list[object] = [value for value, where in known.items() if _is_same(str(where), reference)]
         return mapped or [reference.rpartition("/")[2]]
+
+
+def _union(keyword: str, direction: Direction, given: Mapping[str, object]) -> str:
+    """The keyword of an alternative: a response may fit several, for documents mean ``oneOf`` rarely as it is said."""
+    return "anyOf" if keyword == "oneOf" and direction == "response" and "anyOf" not in given else keyword
 
 
 def _is_same(mapped: str, reference: str) -> bool:

@@ -283,6 +283,15 @@ def test_a_parameter_without_a_schema_is_text_and_one_of_json_is_anything() -> N
     assert schema_of(imported(get(plain, content)))["properties"] == {"a": noted, "b": {}}
 
 
+@requirement("openapi.directions")
+def test_a_response_may_fit_several_alternatives_and_an_argument_may_not() -> None:
+    union = {"oneOf": [{"type": "integer"}, {"type": "number"}]}
+    found = imported(of_path("/it", parameters=[parameter("x", "query", union)], responses=responding(union)))
+
+    assert not fits(schema_of(found), {"x": 1})
+    assert fits(_definition(found).to_json()["output"], 1)
+
+
 @requirement("openapi.responses-typed")
 def test_where_json_is_to_be_had_nothing_else_is_asked_for() -> None:
     content = {"application/xml": {"schema": {"type": "object"}}, "application/json": {"schema": {"type": "integer"}}}
