@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from armory_trio import ToolCall, open_supervisor
-from armory_trio.integrations.openapi import toolbox_from_openapi
+from armory_trio.integrations.openapi import OperationOptions, toolbox_from_openapi
 from armory_trio.integrations.openapi._operations import Operation
 from armory_trio.integrations.openapi._requests import prepare
 from armory_trio.integrations.openapi._servers import Server
@@ -89,6 +89,7 @@ async def test_a_value_that_would_lead_elsewhere_is_refused_before_anything_is_s
     [
         ("/a/{x}{y}/b", {"x": ".", "y": "."}),
         ("/a/.{x}/b", {"x": "."}),
+        ("/a/.{x}/b", {"x": "\\b"}),
         ("/a/{x}", {"x": []}),
         ("/a/{x}", {"x": ["..", "b"]}),
         ("/a/{x}", {"x": None}),
@@ -226,10 +227,13 @@ async def test_redirects_without_end_are_given_up() -> None:
 
 
 @requirement("openapi.one-server")
-async def test_a_redirect_of_a_change_is_not_followed() -> None:
-    paths = of_path("/it", "post")
+@pytest.mark.parametrize("options", [OperationOptions(), OperationOptions(effect="read-only")], ids=["change", "look"])
+async def test_a_redirect_of_what_has_a_body_is_not_followed(options: OperationOptions) -> None:
     async with open_server(Answer(307, {"location": "/there"})) as server:
-        result = await call(server, paths, {})
+        told = document(of_path("/it", "post"), server=server.url)
+        found = toolbox_from_openapi(told, options={"it": options})
+        async with open_supervisor(found.toolbox) as supervisor:
+            result = await supervisor.execute(ToolCall("it"))
 
     assert [received.target for received in server.received] == ["/it"]
     assert (result.error and result.error.code, result.effect) == ("REDIRECTED", "none")

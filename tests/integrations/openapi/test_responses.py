@@ -12,6 +12,7 @@ import pytest
 
 from armory_trio import AudioContent, ImageContent, ToolCall, ToolResult, open_supervisor
 from armory_trio.integrations.openapi import toolbox_from_openapi
+from armory_trio.integrations.openapi._responses import _Taken  # pyright: ignore[reportPrivateUsage]
 from tests.requirements import requirement
 
 from .documents import call, document, of_path, responding
@@ -147,6 +148,16 @@ async def test_a_small_response_that_decompresses_to_a_large_one_is_cut_too(enco
 
     assert server.last.header("accept-encoding") == "gzip, deflate"
     assert result.value == "0000000000\n[cut after 10 bytes]"
+
+
+@requirement("openapi.bounded")
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_no_more_is_decompressed_than_is_kept(encoding: str) -> None:
+    taken = _Taken(encoding, 10)
+
+    assert not taken.more(_bomb(encoding))
+    assert len(taken._body) == 11  # pyright: ignore[reportPrivateUsage]
+    assert taken.result() == (b"0" * 10, False)
 
 
 @requirement("openapi.bounded")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 import httpx2
 import msgspec
@@ -266,6 +266,19 @@ async def test_the_clients_own_credentials_count_only_where_the_host_says_so() -
     [received] = server.received
     assert received.header("authorization") == f"Bearer {SECRET}"
     assert received.header("x-ours") == "1"
+
+
+@requirement("openapi.clients")
+async def test_a_client_signs_no_request_that_the_host_gives_credentials_for() -> None:
+    async with open_server() as server, httpx2.AsyncClient(auth=("ada", SECRET)) as client:
+        for auth, scheme in ((None, None), (_secret, "header"), ("client", "header")):
+            told = _document(server, *([{scheme: NO_SCOPES}] if scheme else []))
+            found = toolbox_from_openapi(told, client=client, auth=cast("AuthCallback | None", auth))
+            async with open_supervisor(found.toolbox) as supervisor:
+                await supervisor.execute(ToolCall("it"))
+
+    signed = [received.header("authorization") is not None for received in server.received]
+    assert signed == [False, False, True]
 
 
 @requirement("openapi.clients", "openapi.credentials-apart")
