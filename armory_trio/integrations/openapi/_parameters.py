@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Final, cast, get_args
 
 import msgspec
@@ -134,8 +133,3 @@ def _of_content(node: Node, told: tuple[str, Place, bool], references: Reference
     if not json:
         return Declared(parameter, node, None)  # text that is written as it is
     return Declared(parameter, node, Node(True) if schema.value is None else schema)
-
-
-def wire_names(declared: Iterable[Declared], place: Place) -> frozenset[str]:
-    """The names of those that stand in *place*."""
-    return frozenset(each.parameter.wire for each in declared if each.parameter.place == place)

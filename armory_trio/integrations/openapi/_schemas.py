@@ -31,6 +31,9 @@ _DEPTH: Final = 64
 """How deep schemas may stand in each other without a reference between them."""
 
 
+_SETS: Final = frozenset({"required", "type"})
+"""Keywords whose lists are words that may stand there once only."""
+
 _PARTS: Final = 8
 """How deep parts that are put together are looked into for what is not written."""
 
@@ -214,7 +217,7 @@ def _keep_plainly(
     elif kept and keyword == "pattern" and not usable_pattern(str(value)):
         found.losses.append((place.where, "is a pattern that can't be checked"))
     elif kept:
-        told[keyword] = value
+        told[keyword] = list(dict.fromkeys(value)) if keyword in _SETS and is_array(value) else value
 
 
 def _without(schema: dict[str, object], hidden: frozenset[str]) -> dict[str, object]:

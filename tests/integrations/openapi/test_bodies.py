@@ -8,7 +8,7 @@ import pytest
 
 from tests.requirements import requirement
 
-from .documents import body_of, call, imported, of_path, schema_of
+from .documents import EMPTY, body_of, call, imported, of_path, schema_of
 from .server import open_server
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\xff"
@@ -243,3 +243,73 @@ def test_what_only_looks_has_no_body() -> None:
 
     assert found.operations[0].arguments == {}
     assert [loss.kind for loss in found.losses] == ["dropped"]
+
+
+@requirement("openapi.bodies")
+def test_parts_that_all_hold_are_put_together() -> None:
+    components = {
+        "Base": {"allOf": [_object(a={"type": "integer"}) | {"required": ["a"]}], "description": "of all"},
+        "More": {"allOf": [{"$ref": "#/components/schemas/Base"}, _object(b={"type": "string"})]},
+    }
+    whole = {"$ref": "#/components/schemas/More"}
+    told = schema_of(imported(_post(body_of("application/json", whole)), components={"schemas": components}))
+
+    assert told["properties"] == {"a": {"type": "integer"}, "b": {"type": "string"}}
+    assert told["required"] == ["a"]
+    assert "$defs" not in told
+
+
+@requirement("openapi.bodies")
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"allOf": [_object(a={}), _object(a={"type": "integer"})]},
+        {"allOf": [_object(a={}), True]},
+        {"allOf": [_object(a={}), _object(b={}) | {"additionalProperties": True}]},
+        _object(a={}) | {"required": ["b"]},
+        _object(a={}) | {"minProperties": 1},
+        _object(a={}) | {"additionalProperties": {"type": "string"}},
+    ],
+)
+def test_what_says_more_than_its_members_is_one_argument(schema: object) -> None:
+    found = imported(_post(body_of("application/json", schema)))
+
+    assert list(found.operations[0].arguments) == ["body"]
+
+
+@requirement("openapi.bodies", "openapi.multipart")
+@pytest.mark.parametrize("schema", [None, {"type": "object", "additionalProperties": True}])
+async def test_a_form_of_anything_is_written_by_its_values(schema: object) -> None:
+    anything = {"a b": [1, "x&y"], "b": [{"x": 1}], "c": None, "d": True}
+    holder = EMPTY if schema is None else {"schema": schema}
+    async with open_server() as server:
+        for media_type in ("multipart/form-data", "application/x-www-form-urlencoded"):
+            paths = _post({"required": True, "content": {media_type: holder}})
+            result = await call(server, paths, {"body": anything})
+            assert result.error is None
+
+    parts = [
+        (headers["content-disposition"].partition("name=")[2], data) for headers, data in server.received[0].parts()
+    ]
+    assert parts == [('"a b"', b"1"), ('"a b"', b"x&y"), ('"b"', b'[{"x":1}]'), ('"d"', b"true")]
+    assert server.last.body == b"a+b=1&a+b=x%26y&b=%7B%22x%22%3A1%7D&d=true"
+
+
+@requirement("openapi.bodies")
+@pytest.mark.parametrize("media_type", ["multipart/form-data", "text/plain", "application/x-www-form-urlencoded"])
+async def test_half_a_character_is_sent_in_no_text(media_type: str) -> None:
+    async with open_server() as server:
+        paths = _post(body_of(media_type, {"type": "object", "additionalProperties": True}))
+        result = await call(server, paths, {"body": "\ud800" if media_type == "text/plain" else {"a": "\ud800"}})
+
+    assert server.received == []
+    assert (result.error and result.error.category, result.effect) == ("validation", "none")
+
+
+@requirement("openapi.losses")
+def test_headers_of_a_part_are_told_and_not_sent() -> None:
+    encoding = {"a": {"headers": {"X-It": {"schema": {"type": "string"}}}}}
+    found = imported(_post(body_of("multipart/form-data", _object(a={"type": "string"}), encoding=encoding)))
+
+    [loss] = found.losses
+    assert (loss.kind, loss.pointer.rpartition("/")[2]) == ("dropped", "headers")

@@ -76,6 +76,7 @@ def test_a_document_is_taken_decoded_as_text_and_from_a_file(tmp_path: Path) -> 
         ("a: !!python/object:os.system x", "neither JSON nor YAML"),
         ("a: !!binary AAAA", "bytes"),
         ("a: &a [*a]", "nested more than"),
+        ("[" * 50_000, "nested more than|neither JSON nor YAML"),
         ({}, "must be a version"),
         ({"openapi": "4.0.0"}, "must be a version"),
         ({"openapi": 3.1}, "must be a version"),
@@ -84,7 +85,7 @@ def test_a_document_is_taken_decoded_as_text_and_from_a_file(tmp_path: Path) -> 
         ({"openapi": "3.1.0", "paths": {}}, "no server"),
         (Path("/nowhere/at/all.json"), "can't be read"),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:40],
 )
 def test_a_broken_document_is_a_clear_error(source: object, told: str) -> None:
     with pytest.raises(DefinitionError, match=told):

@@ -218,6 +218,15 @@ async def test_a_redirect_on_the_same_server_is_followed_where_that_only_looks(f
 
 
 @requirement("openapi.one-server")
+async def test_a_redirect_to_nowhere_is_not_followed() -> None:
+    async with open_server(Answer(302, {"location": "http://["})) as server:
+        result = await call(server, get(), {})
+
+    assert len(server.received) == 1
+    assert (result.error and result.error.code) == "REDIRECTED"
+
+
+@requirement("openapi.one-server")
 async def test_redirects_without_end_are_given_up() -> None:
     async with open_server(Answer(302, {"location": "/it"})) as server:
         result = await call(server, get(), {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from armory_trio import DefinitionError
@@ -103,6 +104,16 @@ def test_other_documents_come_from_a_directory_and_may_refer_back(tmp_path: Path
 
 
 @requirement("openapi.other-documents")
+def test_a_document_from_elsewhere_may_use_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "words.yaml").write_text("Word: {type: string}\n")
+    (tmp_path / "api.yaml").write_bytes(msgspec.json.encode(document(_paths("words.yaml#/Word"))))
+    found = toolbox_from_openapi(tmp_path / "api.yaml", documents=tmp_path / "shared")
+
+    assert found.losses == ()
+
+
+@requirement("openapi.other-documents")
 @pytest.mark.parametrize(
     "reference",
     ["../secret.json#/a", "/../secret.json#/a", "%2e%2e/secret.json#/a", "link.json#/a", "https://example.test/x#/a"],
@@ -155,6 +166,18 @@ def test_a_function_that_fails_costs_only_what_refers_to_its_document() -> None:
 
     assert [tool.name for tool in found.toolbox] == ["good"]
     assert "RuntimeError: words.yaml" in found.losses[0].why
+
+
+@requirement("openapi.other-documents")
+def test_there_is_an_end_to_other_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("armory_trio.integrations.openapi._references._DOCUMENTS", 3)
+    found = toolbox_from_openapi(document(_paths("1.json#/a")), documents=lambda name: _next(int(name[0])))
+
+    assert "more than 3 documents" in found.losses[0].why
+
+
+def _next(number: int) -> dict[str, object]:
+    return {"a": {"$ref": f"{number + 1}.json#/a"}}
 
 
 @requirement("openapi.other-documents")

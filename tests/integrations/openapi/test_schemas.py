@@ -55,6 +55,28 @@ def _definition(found: OpenApiImport) -> ToolDefinition:
             {"type": "number", "minimum": 1, "exclusiveMinimum": True, "maximum": 9, "exclusiveMaximum": False},
             {"type": "number", "exclusiveMinimum": 1, "maximum": 9},
         ),
+        (
+            {
+                "nullable": True,
+                "oneOf": [{"$ref": "#/components/schemas/Cat"}],
+                "discriminator": {"propertyName": "kind"},
+            },
+            {
+                "anyOf": [
+                    {
+                        "oneOf": [
+                            {
+                                "allOf": [
+                                    {"$ref": "#/$defs/Cat"},
+                                    {"properties": {"kind": {"enum": ["Cat"]}}, "required": ["kind"]},
+                                ]
+                            }
+                        ]
+                    },
+                    {"type": "null"},
+                ]
+            },
+        ),
         ({"type": "string", "example": "a"}, {"type": "string", "examples": ["a"]}),
         ({"type": "file"}, {"type": "string", "format": "binary"}),
         (
@@ -68,7 +90,7 @@ def _definition(found: OpenApiImport) -> ToolDefinition:
     ],
 )
 def test_what_3_0_says_otherwise_is_translated(old: object, new: object) -> None:
-    assert _translated(old) == new
+    assert _translated(old, Cat={"type": "object"}) == new
 
 
 @requirement("openapi.schemas-3-0")
@@ -299,3 +321,40 @@ def test_where_json_is_to_be_had_nothing_else_is_asked_for() -> None:
 
     assert _definition(found).output_schema == {"type": "integer"}
     assert found.losses == ()
+
+
+def _deep(levels: int) -> Object:
+    schema: Object = {"type": "string"}
+    for _ in range(levels):
+        schema = {"type": "array", "items": schema}
+    return schema
+
+
+@requirement("openapi.losses")
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        (_deep(100), "nested more than 64 deep"),
+        (_deep(10_000), "nested more than 64 deep"),
+        ({"$dynamicRef": "#node"}, "$dynamicRef"),
+        ({"dependentRequired": {"a": ["b", "b"]}}, "unique"),
+    ],
+    ids=["deep", "deeper", "dynamic", "no schema"],
+)
+def test_a_schema_that_can_be_no_contract_costs_its_operation_or_its_check(schema: object, told: str) -> None:
+    asking = imported(get(parameter("x", "query", schema)))
+    answering = imported(of_path("/it", responses=responding(schema)))
+
+    assert [loss.kind for loss in asking.losses] == ["not-imported"]
+    assert [loss.kind for loss in answering.losses] == ["dropped"]
+    assert told in asking.losses[0].why
+    assert told in answering.losses[0].why
+    assert _definition(answering).output_schema is None
+
+
+@requirement("openapi.schemas")
+def test_words_that_are_said_twice_are_said_once() -> None:
+    assert _translated({"type": ["string", "null", "string"], "required": ["a", "a"]}, "3.1.0") == {
+        "type": ["string", "null"],
+        "required": ["a"],
+    }

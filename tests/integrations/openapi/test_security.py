@@ -19,6 +19,7 @@ from armory_trio.integrations.openapi import (
     SecurityRequirement,
     toolbox_from_openapi,
 )
+from armory_trio.integrations.openapi._security import Granted
 from tests.requirements import requirement
 
 from .documents import EMPTY, OK, document, imported, of_path, parameter
@@ -334,3 +335,10 @@ def test_a_wrong_client_or_callback_is_refused() -> None:
     for wrong in ({"client": 3}, {"auth": 3}, {"auth": "client"}):
         with pytest.raises(DefinitionError, match=next(iter(wrong))):
             toolbox_from_openapi(document({}), **wrong)  # pyright: ignore[reportArgumentType]
+
+
+@requirement("openapi.secrets")
+def test_credentials_show_nothing_of_themselves() -> None:
+    granted = Granted(headers=(("x", SECRET.encode()),), secrets=(SECRET.encode(),))
+
+    assert SECRET not in f"{BasicCredentials('ada', SECRET)!r} {granted!r} {granted} {[granted]}"

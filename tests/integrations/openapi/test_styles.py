@@ -170,3 +170,24 @@ async def test_a_style_that_its_place_does_not_have_is_taken_for_the_usual_one()
         await call(server, get(declared), {"color": COLOURS})
 
     assert server.last.header("color") == "blue,black,brown"
+
+
+@requirement("openapi.styles")
+async def test_a_parameter_with_another_media_type_is_text() -> None:
+    declared = {"name": "x", "in": "query", "content": {"text/plain": {"schema": {"type": "integer"}}}}
+    async with open_server() as server:
+        await call(server, get(declared), {"x": "a,b"})
+
+    assert server.last.target == "/it?x=a%2Cb"
+
+
+@requirement("openapi.styles")
+async def test_what_is_nested_without_end_is_refused() -> None:
+    value: object = "x"
+    for _ in range(20):
+        value = {"a": value}
+    async with open_server() as server:
+        result = await call(server, get(parameter("x", "query", {}, style="deepObject")), {"x": value})
+
+    assert server.received == []
+    assert (result.error and result.error.category) == "validation"
