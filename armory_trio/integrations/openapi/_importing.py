@@ -233,9 +233,6 @@ class _Importer:
         except DocumentFault as fault:
             losses.add(fault.pointer, "not-imported", fault.why)
             made = None
-        except RecursionError:
-            losses.add(found.node.where, "not-imported", "is nested too deeply")
-            made = None
         self._losses += losses.all
         return made
 

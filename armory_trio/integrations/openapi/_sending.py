@@ -152,7 +152,7 @@ class Sender(msgspec.Struct, frozen=True, eq=False):
             return None
         try:
             url = httpx2.URL(self.origin + request.url.raw_path.decode("ascii")).join(location)
-        except httpx2.InvalidURL:
+        except (httpx2.InvalidURL, ValueError):
             return None
         if f"{url.scheme}://{url.netloc.decode('ascii')}" != self.origin or request.method not in ("GET", "HEAD"):
             return None

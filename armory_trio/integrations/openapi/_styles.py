@@ -153,13 +153,11 @@ def leads_elsewhere(text: str) -> bool:
 
 
 def pairs(parameter: Parameter, value: object) -> list[Pair]:
-    """The names and values that stand in a query or in cookies for *value*; none for None.
+    """The names and values that stand in a query, in cookies or in a form for *value*, which is not None.
 
     Raises:
         Refused: It can't be said.
     """
-    if value is None:
-        return []
     safe = _RESERVED if parameter.allow_reserved else ""
 
     def said(member: object) -> str:
