@@ -218,7 +218,7 @@ async def test_a_redirect_on_the_same_server_is_followed_where_that_only_looks(f
 
 
 @requirement("openapi.one-server")
-@pytest.mark.parametrize("location", ["http://[", "http://1.2.3.400/", "http://127.0.0.1:x/", "//", "file:///it"])
+@pytest.mark.parametrize("location", ["http://[", "http://1.2.3.400/", "http://127.0.0.1:x/", "file:///it"])
 async def test_a_redirect_to_nowhere_is_not_followed(location: str) -> None:
     async with open_server(Answer(302, {"location": location})) as server:
         result = await call(server, get(), {})
