@@ -9,7 +9,7 @@ from ._promise import Requirement
 
 PROMISES: Final[Mapping[str, Requirement]] = {
     "openapi.styles": Requirement(
-        "13",
+        "13; surroundings 1.15",
         "Parameters are written in every style of the specification, in the path, the query, headers and cookies, "
         "exploded or not, and as JSON where the document says so.",
     ),
@@ -18,7 +18,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "Reserved characters stay as they are where the document allows it and no other parameter can come of them.",
     ),
     "openapi.path-stays": Requirement(
-        "field case 88",
+        "field case 88; surroundings 1.15, surroundings 9",
         "No argument changes the path of a request beyond its own step, adds a query to it or a parameter to its query: "
         "what it holds is encoded, and what could still lead elsewhere is refused before anything is sent.",
     ),
@@ -27,12 +27,12 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "No argument ends a header, and none is one that frames the request, says whose it is or makes another one of it.",
     ),
     "openapi.one-server": Requirement(
-        "13; surroundings 1.15",
+        "13; surroundings 1.15, surroundings 9",
         "All requests go to the server that was fixed at the import; redirects are followed only there, and only where "
         "that changes nothing.",
     ),
     "openapi.bodies": Requirement(
-        "13",
+        "13; surroundings 1.15",
         "Bodies are sent as JSON, forms, text or bytes, with the media type of the document; of several that are offered "
         "one is chosen by a rule; a body that may be left out is, and none of its parts is asked for.",
     ),
@@ -47,11 +47,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "what stands beside a reference.",
     ),
     "openapi.schemas": Requirement(
-        "13; surroundings 1.16",
+        "13; surroundings 1.15, surroundings 1.16",
         "Every contract is a legal schema of 2020-12; a keyword whose value makes no sense is left out and told.",
     ),
     "openapi.recursion": Requirement(
-        "field case 51",
+        "field case 51; surroundings 1.15",
         "What refers to itself stays recursive where that makes sense, is no tool where it does not, and never ends the "
         "import; schemas past a bound take any value, which is told.",
     ),
@@ -67,7 +67,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "field case 53", "The result of a tool is typed by the responses of 200 to 299, where all of them are JSON."
     ),
     "openapi.clashes": Requirement(
-        "field case 52",
+        "field case 52; surroundings 1.15",
         "Every parameter and every member of the body has an argument of its own with a legal name, and is sent in its "
         "place under its own name, whatever others are called.",
     ),
@@ -77,7 +77,8 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "Names stay as the document has them as far as providers take them; armorer makes them kebab-case.",
     ),
     "openapi.found": Requirement(
-        "13", "Tools carry the tags of the document, and its method, path and tags in their metadata."
+        "13; surroundings 1.15, surroundings 9",
+        "Tools carry the tags of the document, and its method, path and tags in their metadata.",
     ),
     "openapi.references": Requirement(
         "surroundings 1.15",
@@ -89,12 +90,12 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "leads out of. Nothing is fetched.",
     ),
     "openapi.losses": Requirement(
-        "field case 51",
+        "field case 51; surroundings 1.15",
         "One bad operation never ends the import; it is told with its place and the reason, as is every part that was not "
         "taken over.",
     ),
     "openapi.credentials": Requirement(
-        "13",
+        "13; surroundings 1.15",
         "The host answers for each requirement of a request the credential, and the first alternative that it can meet is "
         "sent, each credential in the place that the document names.",
     ),
@@ -107,15 +108,15 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     ),
     "openapi.credentials-apart": Requirement("field case 88", "No argument is, or is sent as, a credential."),
     "openapi.clients": Requirement(
-        "13",
+        "13; surroundings 1.15",
         "A host's own HTTP client can bring its credentials and headers; cookies pass from no call to another.",
     ),
     "openapi.effect-classes": Requirement(
-        "core catalogue, OpenAPI verbs",
+        "surroundings 1.15, armorer-core 6B",
         "The method says whether a tool looks, changes or destroys; the host may know better.",
     ),
     "openapi.statuses": Requirement(
-        "7; surroundings 1.15",
+        "7; surroundings 1.15, surroundings 9",
         "A status that is no success becomes an error of the fitting kind, with the status, what the server said, cut, and "
         "how long it asks to wait.",
         "armorer tells only the status, and that nothing can be retried.",
@@ -129,7 +130,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "12", "The idempotency key of a call is sent to a far side that is known to recognise it, and to no other."
     ),
     "openapi.values": Requirement(
-        "13",
+        "13; surroundings 1.15",
         "JSON becomes a value, text text, pictures and sounds content, other bytes base64 with their media type, nothing "
         "None.",
         "armorer wraps each in a status and data.",
@@ -141,7 +142,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "nothing in part is an error.",
     ),
     "openapi.cancellation": Requirement(
-        "8; surroundings 1.15",
+        "8; surroundings 1.15, surroundings 9",
         "A call that is stopped, or whose time is over, closes its connection at once, and says what the server may have "
         "seen.",
     ),
@@ -151,7 +152,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "without end, is an error that says why.",
     ),
     "openapi.servers": Requirement(
-        "field case 88",
+        "field case 88; surroundings 1.15",
         "The server and its variables are chosen by the host when the document is imported, among what the document allows.",
     ),
     "openapi.selection": Requirement(
