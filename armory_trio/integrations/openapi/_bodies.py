@@ -101,7 +101,7 @@ class _Reader:
 
         Whoever leaves out a body that may be left out must not be made to give a part of it.
         """
-        found = fields_of(schema, self._schemas.definitions())
+        found = fields_of(schema, self._schemas.definitions(telling=False))
         if found is None or required:
             return found
         usual = any(isinstance(each, dict) and "default" in each for each in found.properties.values())

@@ -93,8 +93,8 @@ class ImportSettings(TypedDict, total=False):
         namespace: That of all tools.
         timeout: How long a call of one may take, in seconds; None for ever. By default 60.
         max_response_bytes: How much of a response is read, once decompressed. By default a million.
-        max_schemas: How many schemas the arguments or the result of one operation may need; what lies beyond takes any
-            value. By default 2,000.
+        max_schemas: How many schemas the arguments or the result of one operation may need beside each other; what lies
+            beyond, farthest from the root, takes any value. By default 500.
         check_responses: Whether what comes back is held against the document. By default it is.
         follow_redirects: Whether a redirect of a tool that only looks is followed to the same server. By default it is;
             none is ever followed to another one.
@@ -118,7 +118,7 @@ class Settings(msgspec.Struct, frozen=True):
     namespace: str = "default"
     timeout: float | None = 60.0
     max_response_bytes: int = 1_000_000
-    max_schemas: int = 2_000
+    max_schemas: int = 500
     check_responses: bool = True
     follow_redirects: bool = True
     untrusted: bool = True

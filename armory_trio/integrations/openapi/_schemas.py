@@ -261,13 +261,17 @@ class Schemas:
         self._tell(found)
         return found.schema
 
-    def definitions(self) -> dict[str, object]:
+    def definitions(self, *, telling: bool = True) -> dict[str, object]:
         """What the schemas so far refer to, by name.
+
+        Args:
+            telling: What was cut off is told as a loss.
 
         Raises:
             DocumentFault: One of them is none, or refers to nothing.
         """
         told: dict[str, object] = {}
+        cut: list[str] = []
         waiting, left = deque(self._used), self._most
         while waiting:
             name = waiting.popleft()
@@ -276,13 +280,15 @@ class Schemas:
             found = self._translator.definition(name, self._direction)
             if found.size > left:
                 told[name] = True
-                where = self._translator.place_of(name)
-                self._losses.add(where, "widened", "takes any value: together the schemas are more than max_schemas")
+                cut.append(self._translator.place_of(name))
                 continue
             left -= found.size
             self._tell(found)
             told[name] = found.schema
             waiting.extend(found.used)
+        if cut and telling:
+            others = f" (and {len(cut) - 1} more)" if len(cut) > 1 else ""
+            self._losses.add(cut[0], "widened", f"takes any value{others}: together the schemas are over max_schemas")
         return told
 
     def _tell(self, found: _Translated) -> None:
