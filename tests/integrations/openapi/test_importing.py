@@ -64,6 +64,12 @@ def test_a_document_is_taken_decoded_as_text_and_from_a_file(tmp_path: Path) -> 
 
 
 @requirement("openapi.documents")
+@pytest.mark.parametrize("version", ["3.0.0", "3.0.4", "3.1.1", "3.2.0"])
+def test_versions_that_only_add_are_taken(version: str) -> None:
+    assert len(imported(PATHS, version=version).toolbox) == 3
+
+
+@requirement("openapi.documents")
 @pytest.mark.parametrize(
     ("source", "told"),
     [
