@@ -11,7 +11,7 @@ from ..authority.policy import Refused, standing
 from ..definitions import ToolCall, ToolError, ToolResult, is_tool, near
 from ..definitions._checks import members, one_of, shown
 from ..engine._plan import rules_of
-from ..errors import ApprovalError, DefinitionError
+from ..errors import AdmissionClosed, ApprovalError, DefinitionError
 from ..providers._blocks import MediaRules, admitted, pieces_of
 from ..providers._dialects import TOOL_NAMES
 from ..providers._names import legal_names
@@ -157,10 +157,7 @@ def shown_tools(subject: str, tools: Iterable[AnyTool], naming: Naming) -> dict[
 async def available(host: AsyncioHost, tools: Iterable[AnyTool]) -> frozenset[str]:
     """The ids of those of *tools* that are (still) in the host's toolbox, with the same definition, and available.
 
-    Cancelled: a hook that is asked is.
-
-    Raises:
-        AdmissionClosed: The host is closed, and there is a hook to be asked.
+    Of a host that is closed, those that have a hook to be asked are not. Cancelled: a hook that is asked is.
     """
     toolbox = host.toolbox
     there = [found for tool in tools if (found := _as_shown(toolbox, tool)) is not None]
@@ -169,7 +166,10 @@ async def available(host: AsyncioHost, tools: Iterable[AnyTool]) -> frozenset[st
     async def ask() -> list[AnyTool]:
         return [tool for tool in asked if not await Toolbox([tool]).available(toolbox.context)]
 
-    closed = await host.run(ask) if asked else []
+    try:
+        closed = await host.run(ask) if asked else []
+    except AdmissionClosed:  # who calls one is told; an agent that only has its last word to say can say it
+        closed = asked
     return frozenset(tool.id.text for tool in there if tool not in closed)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final, TypedDict, Unpack
 
@@ -53,12 +54,14 @@ class Workshop:
         said: What its tools said, in order.
         most: How many bodies of ``work`` ran at the same time, at most.
         running: Set when ``sleep`` has begun.
+        began: The same, for other threads.
     """
 
     def __init__(self, **rules: Unpack[Rules]) -> None:
         self.said: list[str] = []
         self.most = 0
         self.running = asyncio.Event()
+        self.began = threading.Event()
         self.closed = False
         self._now = 0
         self.toolbox = Toolbox(self._tools(), **rules)
@@ -85,6 +88,7 @@ class Workshop:
             """Sleep until stopped."""
             self.said.append("began")
             self.running.set()
+            self.began.set()
             try:
                 await trio.sleep_forever()
             finally:
@@ -131,20 +135,35 @@ class Workshop:
         return [work, pay, sleep, crash, decline, draw, count, shop, whoami]
 
 
-_ROUNDS: Final = 25
+_ROUNDS: Final = 20
 """Rounds of the loop after which a coroutine is cancelled, at most; by then it waits for something far away."""
 
 
-async def cancel_everywhere(host: AsyncioHost, workshop: Workshop, call: Callable[[], Awaitable[object]]) -> None:
-    """Cancel what *call* answers after each number of rounds, and raise AssertionError if it leaves anything behind."""
-    for rounds in range(_ROUNDS):
-        task = asyncio.ensure_future(call())
-        for _ in range(rounds):
-            await asyncio.sleep(0)
+async def cancel_everywhere(
+    host: AsyncioHost, workshop: Workshop, call: Callable[[], Awaitable[object]], *, sleeps: bool = True
+) -> None:
+    """Cancel what *call* answers after each number of rounds, and raise AssertionError if it leaves anything behind.
+
+    If it *sleeps*, by the tool of that name, it is cancelled in the tool at last.
+    """
+
+    async def cancel(task: asyncio.Future[object]) -> None:
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled() or task.exception() is None
         await host.wait_idle()
         assert workshop.said.count("began") == workshop.said.count("cleaned up")
+
+    for rounds in range(_ROUNDS):
+        task = asyncio.ensure_future(call())
+        for _ in range(rounds):
+            await asyncio.sleep(0)
+        await cancel(task)
+    if sleeps:
+        workshop.running.clear()
+        task = asyncio.ensure_future(call())
+        await workshop.running.wait()
+        await cancel(task)
+        assert task.cancelled()
     assert pending_futures() == []
     assert not host.closed

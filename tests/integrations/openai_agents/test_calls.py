@@ -237,9 +237,12 @@ def test_a_call_of_a_closed_host_ends_the_run_with_words() -> None:
             with pytest.raises(UserError, match="the service is going down") as caught:
                 await run_agent(agent)
             assert isinstance(caught.value.__cause__, AdmissionClosed)
-        closed, _ = agent_of(tools)
-        with pytest.raises(AdmissionClosed, match="closed"):
+        closed, _ = agent_of(tools, [asks("work", {"number": 1}, "call-1")])
+        with pytest.raises(UserError, match="closed"):
             await run_agent(closed)
+        silent, model = agent_of(tools)
+        assert (await run_agent(silent)).final_output == "done"
+        assert "shop" not in shown(model)
 
     run_on_asyncio(main)
 

@@ -96,6 +96,6 @@ def test_cancelled_in_any_round_a_call_leaves_nothing_behind(run: Run, interrupt
                     assert await needs(context, {}, "call-1")
                 return await tool.on_invoke_tool(context, "{}")
 
-            await cancel_everywhere(host, workshop, call)
+            await cancel_everywhere(host, workshop, call, sleeps=not interrupt)
 
     run(main)
