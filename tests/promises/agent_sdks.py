@@ -74,4 +74,8 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "agents.wrong": Requirement(
         "design 1", "What is wrong about the tools of an agent is said when they are made, with what would be right."
     ),
+    "agents.threads": Requirement(
+        "design 13",
+        "LangChain tools are called from threads as well, through either host, and say so where they can't.",
+    ),
 }
