@@ -78,4 +78,9 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 13",
         "LangChain tools are called from threads as well, through either host, and say so where they can't.",
     ),
+    "examples.agents": Requirement(
+        "design 13",
+        "For each framework an example shows an agent that works within limits, asks before it books, and is told that "
+        "something may have happened.",
+    ),
 }
