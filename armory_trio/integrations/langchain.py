@@ -18,7 +18,7 @@ from pydantic import PrivateAttr
 from ..definitions import ToolCall, ToolExecutionError, ToolResult, thaw_json
 from ..definitions._checks import shown
 from ..engine import CallOptions
-from ..errors import DefinitionError
+from ..errors import AdmissionClosed, DefinitionError
 from ..providers._arguments import read_arguments
 from ..providers._blocks import admitted, encoded, media_type_of, pieces_of
 from ..providers._openai_chat import OPENAI_MEDIA
@@ -190,6 +190,8 @@ class _AsyncioCalling:
 
     def run(self, call: ToolCall, options: CallOptions) -> ToolResult[object]:
         _refuse_loop()
+        if self._loop.is_closed():
+            raise AdmissionClosed("the host is closed, and so is its loop")
         waiting = asyncio.run_coroutine_threadsafe(self.arun(call, options), self._loop)
         try:
             return waiting.result()

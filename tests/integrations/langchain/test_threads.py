@@ -8,7 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
 
+from armory_trio import AdmissionClosed
 from armory_trio.integrations.asyncio_host import open_asyncio_host
 from armory_trio.integrations.langchain import langchain_tools
 from armory_trio.integrations.portal import open_blocking_host
@@ -42,6 +44,21 @@ def test_threads_of_an_asyncio_program_call_through_its_loop() -> None:
             assert await asyncio.to_thread(work.invoke, {"number": 4}) == "40"
 
     run_on_asyncio(main)
+
+
+@requirement("agents.threads", "agents.shutdown")
+def test_a_thread_that_calls_a_closed_host_is_told() -> None:
+    async def main() -> BaseTool:
+        async with open_asyncio_host(Workshop().toolbox) as host:
+            work = by_name(langchain_tools(host))["work"]
+            host.close_admission("the service is going down")
+            with pytest.raises(AdmissionClosed, match="going down"):
+                await asyncio.to_thread(work.invoke, {"number": 4})
+        return work
+
+    work = run_on_asyncio(main)
+    with pytest.raises(AdmissionClosed, match="so is its loop"):
+        work.invoke({"number": 4})
 
 
 @requirement("agents.threads")

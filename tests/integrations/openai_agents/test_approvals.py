@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 import trio
 from agents import RunContextWrapper, RunResult, RunState
@@ -24,7 +26,7 @@ from armory_trio.integrations.asyncio_host import open_asyncio_host
 from armory_trio.integrations.openai_agents import agent_tools, outcome_of
 from tests.integrations.banks import KEYS
 from tests.integrations.loops import Run, on_each_loop, run_on_asyncio
-from tests.integrations.openai_agents.runs import agent_of, asks, outputs, run_agent
+from tests.integrations.openai_agents.runs import agent_of, asks, in_call, outputs, run_agent
 from tests.integrations.workshop import BANK, WHO, Workshop
 from tests.requirements import requirement
 
@@ -251,5 +253,75 @@ def test_a_hook_that_fails_interrupts_nobody_and_denies() -> None:
             ended = await run_agent(agent)
             assert (ended.interruptions, workshop.said) == ([], [])
             assert "did not run: it was refused by policy" in str(outputs(ended)["call-1"])
+
+    run_on_asyncio(main)
+
+
+@requirement("agents.paused")
+def test_arguments_that_do_not_fit_interrupt_nobody() -> None:
+    async def main() -> None:
+        workshop = asking()
+        async with open_asyncio_host(workshop.toolbox, keys=KEYS) as host:
+            calls = [asks("pay", {"to": 7}, "call-1"), asks("pay", {"to": "ada", "amount": "all"}, "call-2")]
+            agent, _ = agent_of(agent_tools(host, options=behalf, interrupt=True), calls)
+            ended = await run_agent(agent)
+            assert ended.interruptions == []
+            assert all("did not run: its arguments are invalid" in str(said) for said in outputs(ended).values())
+
+    run_on_asyncio(main)
+
+
+@requirement("agents.paused")
+def test_a_tool_that_is_gone_when_it_is_asked_about_interrupts_nobody() -> None:
+    async def main() -> None:
+        live = LiveToolbox(asking().toolbox)
+        async with open_asyncio_host(live, keys=KEYS) as host:
+            [pay] = agent_tools(host, tools=["pay"], options=behalf, interrupt=True)
+            needs = pay.needs_approval
+            assert callable(needs)
+            context = in_call(pay, "{}")
+            assert await needs(context, {"to": "ada", "amount": 7}, "call-1")
+            live.unregister("pay")
+            assert not await needs(context, {"to": "ada", "amount": 7}, "call-1")
+            assert "there is no such tool" in await pay.on_invoke_tool(context, '{"to": "ada"}')
+
+    run_on_asyncio(main)
+
+
+@requirement("agents.agreed-to-what-runs")
+def test_a_policy_that_words_each_question_anew_is_not_answered_for_ever() -> None:
+    async def main() -> None:
+        asked: list[str] = []
+
+        def insatiable(_: PolicyRequest) -> object:
+            asked.append("again")
+            return Ask(f"question {len(asked)}")
+
+        workshop = asking(policy=insatiable)
+        async with open_asyncio_host(workshop.toolbox, keys=KEYS) as host:
+            agent, _ = agent_of(agent_tools(host, options=behalf, interrupt=True), [PAY])
+            ended = await run_agent(agent, await answered(await run_agent(agent), yes=True))
+            assert "it needs an approval first" in str(outputs(ended)["call-1"])
+            assert (workshop.said, len(asked) < 40) == ([], True)
+
+    run_on_asyncio(main)
+
+
+@requirement("agents.cancel", "agents.paused")
+def test_a_run_that_is_cancelled_after_a_yes_aborts_what_goes_on() -> None:
+    async def main() -> None:
+        workshop = asking()
+        async with open_asyncio_host(workshop.toolbox, keys=KEYS) as host:
+            tools = agent_tools(host, options=behalf, interrupt=True)
+            agent, _ = agent_of(tools, [asks("sleep", {}, "call-1")])
+            state = await answered(await run_agent(agent), yes=True)
+            running = asyncio.create_task(run_agent(agent, state))
+            await workshop.running.wait()
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            await host.wait_idle()
+            assert workshop.said == ["began", "cleaned up"]
+            assert host.executions.inspect()[-1].abort is not None
 
     run_on_asyncio(main)

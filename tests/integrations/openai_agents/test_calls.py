@@ -20,6 +20,7 @@ from armory_trio import (
     PolicyRequest,
     RequestContext,
     Toolbox,
+    define_tool,
     tool,
 )
 from armory_trio.integrations.asyncio_host import open_asyncio_host
@@ -254,17 +255,15 @@ def test_what_is_wrong_is_said_when_the_tools_are_made() -> None:
         """A newer version."""
         return number
 
-    @tool(effect="read-only")
-    async def loose(anything: dict[str, object]) -> str:
-        """A contract that no strict schema can say as it is."""
-        return str(anything)
+    impossible = {"schema": {"allOf": [{"type": "object"}, {"type": "string"}]}, "parse": dict}
+    bad = define_tool(name="bad", description="Never.", effect="read-only", input=impossible, execute=str)
 
     def refused(told: str, **options: object) -> None:
         with pytest.raises(DefinitionError, match=re.escape(told)):
             agent_tools(**options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # that is the test
 
     async def main() -> None:
-        toolbox = Workshop().toolbox.extend(newer, loose)
+        toolbox = Workshop().toolbox.extend(newer, bad)
         refused("host: must be the host that open_asyncio_host opened", host=toolbox)
         async with open_asyncio_host(toolbox) as host:
             refused(
@@ -276,6 +275,7 @@ def test_what_is_wrong_is_said_when_the_tools_are_made() -> None:
             refused("are both called 'work'", host=host, tools=["default:work", "work"])
             refused("naming: 'wire' is not one of", host=host, naming="wire")
             refused("options: must be a function", host=host, options={"owner_id": "x"})
+            refused("default:bad can't be offered: #/", host=host, tools=["bad"])
             assert len(agent_tools(host, tools=["default:work", newer], naming="id")) == 2
             assert [each.name for each in agent_tools(host, tools=[toolbox.get("work@2") or newer])] == ["work"]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from agents import Runner
 
 from armory_trio.authority import ApprovalPolicy
 from armory_trio.integrations.asyncio_host import open_asyncio_host
 from armory_trio.integrations.openai_agents import agent_tools
 from tests.integrations.banks import KEYS
 from tests.integrations.loops import Run, on_each_loop, pending_futures, run_on_asyncio
-from tests.integrations.openai_agents.runs import agent_of, asks, in_call, outputs, run_agent
+from tests.integrations.openai_agents.runs import QUIET, agent_of, asks, in_call, outputs, run_agent
 from tests.integrations.workshop import WHO, Workshop, cancel_everywhere
 from tests.requirements import requirement
 
@@ -39,6 +40,30 @@ def test_a_cancelled_run_aborts_its_executions_and_they_settle(run: Run) -> None
             assert workshop.said.count("began") == workshop.said.count("cleaned up") > 0
 
     run(main)
+
+
+@requirement("agents.cancel")
+def test_a_streamed_run_that_is_cancelled_aborts_its_executions() -> None:
+    async def main() -> None:
+        workshop = Workshop()
+        async with open_asyncio_host(workshop.toolbox) as host:
+            agent, _ = agent_of(agent_tools(host), [asks("sleep", {}, "call-1")])
+            streamed = Runner.run_streamed(agent, "go on", run_config=QUIET)
+
+            async def read() -> None:
+                async for _ in streamed.stream_events():
+                    pass
+
+            reading = asyncio.create_task(read())
+            await workshop.running.wait()
+            streamed.cancel()
+            await reading
+            await host.wait_idle()
+            [shot] = host.executions.inspect()
+            assert shot.abort is not None
+            assert (shot.abort.source, workshop.said) == ("caller", ["began", "cleaned up"])
+
+    run_on_asyncio(main)
 
 
 @requirement("agents.words", "agents.cancel")

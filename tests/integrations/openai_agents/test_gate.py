@@ -257,6 +257,19 @@ def test_what_the_tool_asks_itself_is_asked_as_well_and_a_missing_answer_is_not_
     run_on_asyncio(main)
 
 
+@requirement("agents.gate")
+def test_what_is_refused_in_any_case_is_not_asked_about() -> None:
+    async def main() -> None:
+        foreign = Foreign()
+        async with open_asyncio_host(Toolbox([], gates=Gates(allow_dangerous=False))) as host:
+            agent, _ = agent_of(gated(host, foreign, interrupt=True), [LOOK, WIPE])
+            ended = await run_agent(agent)
+            assert (ended.interruptions, foreign.did) == ([], ["looked up"])
+            assert "this session does not allow such tools" in str(outputs(ended)["wipe-1"])
+
+    run_on_asyncio(main)
+
+
 @requirement("agents.wrong", "agents.gate")
 def test_what_can_not_be_gated_is_refused() -> None:
     def refused(told: str, *given: object, **options: object) -> None:

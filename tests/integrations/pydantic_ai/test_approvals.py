@@ -124,6 +124,8 @@ def test_a_person_may_write_other_arguments() -> None:
             assert said(await answered(host, waiting, yes(waiting, to="bob", amount=1))) == "paid 1 to bob"
             wrong = await answered(host, await begun(host), yes(waiting, to="bob", amount="1"))
             assert "did not run: its arguments are invalid" in said(wrong)
+            no_json = await answered(host, await begun(host), yes(waiting, to="bob", amount=float("nan")))
+            assert "did not run" in said(no_json)
             assert workshop.said == ["paid 1 to bob"]
 
     run_on_asyncio(main)
@@ -176,6 +178,19 @@ def test_a_descriptor_that_was_changed_or_belongs_to_another_call_does_not_count
             with pytest.raises(JsonError):
                 await answered(host, waiting, yes(waiting))
             assert workshop.said == []
+
+    run_on_asyncio(main)
+
+
+@requirement("agents.agreed-to-what-runs")
+def test_where_it_can_not_be_told_what_the_model_sent_the_rules_are_asked_about_what_came() -> None:
+    async def main() -> None:
+        workshop = asking()
+        async with open_asyncio_host(workshop.toolbox, keys=KEYS) as host:
+            waiting = await begun(host)
+            waiting.requests.metadata["call-1"]["armory_trio"]["sent"] = {"to": float("nan")}
+            assert said(await answered(host, waiting, yes(waiting))) == "paid 5 to ada"
+            assert workshop.said == ["paid 5 to ada"]
 
     run_on_asyncio(main)
 

@@ -269,17 +269,23 @@ def test_a_call_of_a_closed_host_ends_the_run_with_words() -> None:
 
 @requirement("agents.wrong")
 def test_what_is_wrong_is_said_when_the_toolset_is_made() -> None:
+    @tool(effect="read-only", name="work", version="0")
+    async def older(number: int) -> int:
+        """Another version."""
+        return number
+
     def refused(told: str, **options: object) -> None:
         with pytest.raises(DefinitionError, match=re.escape(told)):
             ArmoryToolset(**options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # that is the test
 
     async def main() -> None:
-        toolbox = Workshop().toolbox
+        toolbox = Workshop().toolbox.extend(older)
         refused("host: must be the host that open_asyncio_host opened", host=toolbox)
         async with open_asyncio_host(toolbox) as host:
             refused(
                 "there is no tool 'wrok' in the toolbox of the host; did you mean 'work'?", host=host, tools=["wrok"]
             )
+            refused("are both called 'work'", host=host, tools=["default:work", older])
             refused("options: must be a function", host=host, options={"owner_id": "x"})
             refused("max_retries", host=host, max_retries=-1)
             refused("id", host=host, id=" ")
