@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from pydantic_ai import Agent, DeferredToolRequests
@@ -32,17 +32,15 @@ class Script:
         self.shown: list[list[str]] = []
         self._turns = list(turns)
 
-    def __call__(self, _: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    def answer(self, _: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         self.shown.append([tool.name for tool in info.function_tools])
         return ModelResponse(self._turns.pop(0) if self._turns else [TextPart("done")])
 
 
-def agent_of(
-    toolset: ArmoryToolset[RequestContext | None], model: Callable[[list[ModelMessage], AgentInfo], ModelResponse]
-) -> Agent[RequestContext | None, Ended]:
+def agent_of(toolset: ArmoryToolset[RequestContext | None], model: Script) -> Agent[RequestContext | None, Ended]:
     """An agent with one toolset, whose run may end with calls that wait."""
     return Agent[RequestContext | None, Ended](
-        FunctionModel(model),
+        FunctionModel(model.answer),
         deps_type=cast("type[RequestContext | None]", RequestContext),
         toolsets=[toolset],
         output_type=[str, DeferredToolRequests],
