@@ -208,10 +208,12 @@ async def run_agreed(
     result = await host.execute(call, **options) if begun is None else begun
     for _ in range(_QUESTIONS):
         pending = result.pending_approval
-        if pending is None or not can_be_resumed(result) or pending.within:
+        if pending is None or not can_be_resumed(result):
             break
         tool = host.toolbox.get(call.name)
-        if tool is None or tool.id.text != pending.tool_id or not await _is_same(host, tool, call, pending):
+        if tool is None or tool.id.text != pending.tool_id:  # of a composed tool a step asks, which nobody saw
+            break
+        if not await _is_same(host, tool, call, pending):
             break
         result = await resume(host, call, pending, options)
     return result

@@ -106,6 +106,12 @@ class Workshop:
             await trio.lowlevel.checkpoint()
             raise ToolFailure("no such account", category="not_found", effect="none")
 
+        @tool(effect=BANK)
+        async def misjudge() -> str:
+            """Find out in the middle that the input makes no sense."""
+            await trio.lowlevel.checkpoint()
+            raise ToolFailure("that account is closed", category="validation")
+
         @tool(effect="read-only")
         async def draw() -> list[object]:
             """Draw a picture."""
@@ -132,7 +138,7 @@ class Workshop:
             behalf = ctx.request_context
             return f"{ctx.owner_id} {behalf.principal if behalf else None} {ctx.call_id}"
 
-        return [work, pay, sleep, crash, decline, draw, count, shop, whoami]
+        return [work, pay, sleep, crash, decline, misjudge, draw, count, shop, whoami]
 
 
 _ROUNDS: Final = 20

@@ -15,7 +15,7 @@ from armory_trio.integrations.asyncio_host import open_asyncio_host
 from armory_trio.integrations.langchain import langchain_tools
 from armory_trio.integrations.portal import open_blocking_host
 from tests.integrations.langchain.calls import answer_to, asks, by_name
-from tests.integrations.loops import PATIENCE, run_on_asyncio
+from tests.integrations.loops import PATIENCE, pending_futures, run_on_asyncio
 from tests.integrations.workshop import Workshop
 from tests.requirements import requirement
 
@@ -103,6 +103,7 @@ def test_awaited_on_a_blocking_host_a_call_that_is_cancelled_is_aborted() -> Non
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
+        assert pending_futures() == []
         await asyncio.to_thread(host.wait_idle)
         assert {shot.abort.source for shot in host.inspect() if shot.abort} == {"caller"}
         assert workshop.said.count("began") == workshop.said.count("cleaned up") > 0

@@ -22,7 +22,7 @@ from armory_trio import (
 from armory_trio.authority import ApprovalPolicy
 from armory_trio.authority.policy import Policy
 from armory_trio.composition import pipe
-from armory_trio.integrations.asyncio_host import open_asyncio_host
+from armory_trio.integrations.asyncio_host import AsyncioHost, open_asyncio_host
 from armory_trio.integrations.openai_agents import agent_tools, outcome_of
 from tests.integrations.banks import KEYS
 from tests.integrations.loops import Run, on_each_loop, run_on_asyncio
@@ -136,14 +136,21 @@ def test_without_interruptions_the_call_waits_and_the_program_gets_its_descripto
     run_on_asyncio(main)
 
 
+async def granted(host: AsyncioHost, *, agent: str = "*", revoke: bool = False) -> None:
+    """Say yes in advance to one payment."""
+    grant = await host.issue_grant(
+        "pay", principal="ann", tenant="acme", agent=agent, lifetime=60, max_uses=1, scope="principal"
+    )
+    if revoke:
+        await host.revoke_grant(grant.id)
+
+
 @requirement("agents.paused")
 def test_a_question_that_a_grant_answers_interrupts_nobody() -> None:
     async def main() -> None:
         workshop = asking()
         async with open_asyncio_host(workshop.toolbox, keys=KEYS) as host:
-            await host.issue_grant(
-                *("pay",), principal="ann", tenant="acme", agent="*", lifetime=60, max_uses=1, scope="principal"
-            )
+            await granted(host, agent="agent-1")
             tools = agent_tools(host, options=behalf, interrupt=True)
             agent, _ = agent_of(tools, [PAY], [asks("pay", {"to": "bob", "amount": None}, "call-2")])
             paused = await run_agent(agent)
@@ -151,6 +158,37 @@ def test_a_question_that_a_grant_answers_interrupts_nobody() -> None:
             assert [each.call_id for each in paused.interruptions] == ["call-2"]
 
     run_on_asyncio(main)
+
+
+@requirement("agents.paused")
+@pytest.mark.parametrize("case", ["another agent", "revoked", "a hook asks"])
+def test_a_grant_that_does_not_count_keeps_nobody_from_being_asked(case: str) -> None:
+    async def main() -> None:
+        workshop = asking(policy=a_hook_asks) if case == "a hook asks" else asking()
+        async with open_asyncio_host(workshop.toolbox, keys=KEYS) as host:
+            await granted(host, agent="agent-2" if case == "another agent" else "*", revoke=case == "revoked")
+            agent, _ = agent_of(agent_tools(host, options=behalf, interrupt=True), [PAY])
+            assert len((await run_agent(agent)).interruptions) == 1
+            assert workshop.said == []
+
+    run_on_asyncio(main)
+
+
+@requirement("agents.paused")
+def test_what_has_to_be_filled_in_interrupts_nobody() -> None:
+    async def main() -> None:
+        workshop = asking(policy=wants_input)
+        async with open_asyncio_host(workshop.toolbox, keys=KEYS) as host:
+            agent, _ = agent_of(agent_tools(host, options=behalf, interrupt=True), [PAY])
+            ended = await run_agent(agent)
+            assert (ended.interruptions, workshop.said) == ([], [])
+            assert "it needs an answer from a person first" in str(outputs(ended)["call-1"])
+
+    run_on_asyncio(main)
+
+
+def a_hook_asks(_: PolicyRequest) -> Ask:
+    return Ask("the hook asks")
 
 
 def edited(request: PolicyRequest) -> object:
@@ -210,6 +248,49 @@ def test_a_step_of_a_composed_tool_is_not_agreed_to_with_the_whole() -> None:
 async def _price(to: str) -> dict[str, object]:
     """What is due."""
     return {"to": to, "amount": 9}
+
+
+@requirement("agents.agreed-to-what-runs")
+def test_not_even_a_step_that_has_the_arguments_of_the_whole_is_agreed_to_with_it() -> None:
+    async def main() -> None:
+        workshop = asking()
+        pay = workshop.toolbox.get("pay")
+        assert pay is not None
+        toolbox = workshop.toolbox.extend(pipe(pay, tool(effect="read-only", name="note")(_note), name="settle"))
+        async with open_asyncio_host(toolbox, keys=KEYS) as host:
+            [settle] = agent_tools(host, tools=["settle"], options=behalf, interrupt=True)
+            settle.needs_approval = True
+            agent, _ = agent_of([settle], [asks("settle", {"to": "ada", "amount": 7}, "call-1")])
+            ended = await run_agent(agent, await answered(await run_agent(agent), yes=True))
+            assert "it needs an approval first" in str(outputs(ended)["call-1"])
+            assert workshop.said == []
+
+    run_on_asyncio(main)
+
+
+async def _note(text: str) -> str:
+    """Note something."""
+    return text
+
+
+@requirement("agents.agreed-to-what-runs")
+def test_a_question_that_comes_up_only_with_the_call_waits_for_a_yes() -> None:
+    async def main() -> None:
+        asked: list[PolicyRequest] = []
+
+        def later(request: PolicyRequest) -> object:
+            asked.append(request)
+            return Ask("on second thoughts") if len(asked) > 1 else None
+
+        workshop = asking(policy=later)
+        async with open_asyncio_host(workshop.toolbox, keys=KEYS) as host:
+            agent, _ = agent_of(agent_tools(host, options=behalf, interrupt=True), [PAY])
+            ended = await run_agent(agent)
+            assert ended.interruptions == []
+            assert "has not run yet: it needs an approval first" in str(outputs(ended)["call-1"])
+            assert (workshop.said, len(asked)) == ([], 2)
+
+    run_on_asyncio(main)
 
 
 @requirement("agents.agreed-to-what-runs")

@@ -192,13 +192,22 @@ def test_a_tool_that_is_not_available_is_not_shown_and_never_runs() -> None:
 
 
 @requirement("agents.available")
-def test_a_tool_that_left_a_live_toolbox_is_not_shown_any_more() -> None:
+def test_what_is_shown_follows_a_live_toolbox_as_long_as_the_definitions_stay() -> None:
+    @tool(effect="read-only", name="draw")
+    async def other_contract(colour: str) -> str:
+        """Draw something else."""
+        return colour
+
     async def main() -> None:
-        workshop = Workshop()
-        live = LiveToolbox(workshop.toolbox)
+        live = LiveToolbox(Workshop().toolbox)
         async with open_asyncio_host(live) as host:
-            tools = agent_tools(host, tools=["pay", "work"])
+            tools = agent_tools(host, tools=["pay", "work", "draw"])
+            live.swap(Workshop().toolbox)  # made anew, and the same
+            agent, model = agent_of(tools, [asks("work", {"number": 4}, "call-1")])
+            assert outputs(await run_agent(agent)) == {"call-1": "40"}
+            assert shown(model) == ["pay", "work", "draw"]
             live.unregister("pay")
+            live.register(other_contract, replace=True)
             agent, model = agent_of(tools)
             await run_agent(agent)
             assert shown(model) == ["work"]

@@ -236,13 +236,14 @@ def test_a_question_interrupts_the_run_where_that_is_wanted(rules: Rules, yes: b
     run_on_asyncio(main)
 
 
+def fill_in(request: PolicyRequest) -> object:
+    return Ask("which one?", kind="input") if request.arguments.get("disk") == "a" else None
+
+
 @requirement("agents.gate")
-def test_what_the_tool_asks_itself_is_asked_as_well_and_a_missing_answer_is_not_a_yes() -> None:
+def test_what_the_tool_asks_itself_is_asked_as_well() -> None:
     async def own(_context: object, _parameters: object, call_id: str) -> bool:
         return call_id == "wipe-2"
-
-    def fill_in(request: PolicyRequest) -> object:
-        return Ask("which one?", kind="input") if request.arguments.get("disk") == "a" else None
 
     async def main() -> None:
         foreign = Foreign()
@@ -253,6 +254,24 @@ def test_what_the_tool_asks_itself_is_asked_as_well_and_a_missing_answer_is_not_
             assert [each.call_id for each in paused.interruptions] == ["wipe-2"]
             assert "which one?" in str(outputs(paused)["wipe-1"])
             assert foreign.did == []
+
+    run_on_asyncio(main)
+
+
+@requirement("agents.gate")
+def test_a_yes_is_no_answer_to_what_is_missing() -> None:
+    async def main() -> None:
+        foreign = Foreign()
+        foreign.wipe.needs_approval = True
+        async with open_asyncio_host(Toolbox([], policy=fill_in)) as host:
+            agent, _ = agent_of(gated(host, foreign, interrupt=True), [WIPE])
+            paused = await run_agent(agent)
+            state = paused.to_state()
+            for each in paused.interruptions:
+                state.approve(each)
+            ended = await run_agent(agent, state)
+            assert "which one?" in str(outputs(ended)["wipe-1"])
+            assert (len(paused.interruptions), foreign.did) == (1, [])
 
     run_on_asyncio(main)
 

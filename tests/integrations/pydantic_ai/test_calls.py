@@ -95,6 +95,7 @@ def test_arguments_that_are_no_json_object_never_run_and_may_be_written_again(ar
         pytest.param("pay", {"to": "ada"}, "did not run: it was refused by policy", "failed", id="denied"),
         pytest.param("crash", {}, "It may have taken effect. Do not simply repeat it", "failed", id="unknown effect"),
         pytest.param("decline", {}, "no such account\nIt changed nothing.", "failed", id="changed nothing"),
+        pytest.param("misjudge", {}, "refused its input", "failed", id="refused while it ran"),
         pytest.param("work", {"number": "x"}, "did not run: its arguments are invalid", "retried", id="invalid"),
     ],
 )
