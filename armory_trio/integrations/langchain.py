@@ -186,7 +186,10 @@ def _calling(host: object) -> _Calling:
 class _AsyncioCalling:
     def __init__(self, host: AsyncioHost) -> None:
         self._host = host
-        self._loop = asyncio.get_running_loop()
+        try:
+            self._loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise RuntimeError("make the tools of an asyncio host in the thread of its loop, while it runs") from None
 
     def run(self, call: ToolCall, options: CallOptions) -> ToolResult[object]:
         _refuse_loop()

@@ -6,6 +6,7 @@ request of its own.
 
 from __future__ import annotations
 
+from .._agent_tools import Facts as Facts
 from ._gate import gate_tools as gate_tools
 from ._tools import agent_tools as agent_tools
 from ._tools import outcome_of as outcome_of
