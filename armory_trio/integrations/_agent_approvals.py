@@ -11,7 +11,7 @@ from ..definitions import PendingApproval, RequestContext, ToolCall, ToolDefinit
 from ..definitions._policy import PolicyContext
 from ..engine import CallOptions
 from ..engine._plan import rules_of
-from ..errors import ApprovalError, GrantError, JsonError
+from ..errors import AdmissionClosed, ApprovalError, GrantError, JsonError
 from ..toolbox import Toolbox
 from ..toolbox._resolution import AnyTool
 from ._agent_tools import refusal
@@ -104,7 +104,7 @@ async def would_interrupt(host: AsyncioHost, call: ToolCall, options: CallOption
     toolbox = host.toolbox
     tool = toolbox.get(call.name)
     rules = None if tool is None else rules_of(tool, toolbox)
-    if tool is None or rules is None or call.defect is not None:
+    if tool is None or rules is None:
         return False
     paused = await host.run(lambda: _paused(toolbox, tool, rules, call, options))
     if paused is None or not answered_by_yes(paused):
@@ -113,6 +113,11 @@ async def would_interrupt(host: AsyncioHost, call: ToolCall, options: CallOption
         granted = await _may_be_granted(host, call, options)
     except GrantError:  # without keys: nothing could go on after a yes, and the call says so
         return False
+    except AdmissionClosed:
+        raise
+    except Exception as error:  # noqa: BLE001  # a store of the host's; without an answer from it a person is asked
+        _log.warning("the grants could not be looked through for %s: %r", call.name, error)
+        granted = False
     return not (granted and all(pause.tier == "capability" for pause in paused.pauses))
 
 

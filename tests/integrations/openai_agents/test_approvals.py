@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from typing import NoReturn
 
 import pytest
 import trio
 from agents import RunContextWrapper, RunResult, RunState
+from agents.exceptions import UserError
 
 from armory_trio import (
+    AdmissionClosed,
     Ask,
     CallOptions,
     Edit,
@@ -16,6 +19,7 @@ from armory_trio import (
     PendingApproval,
     PolicyRequest,
     RequestContext,
+    StoreUnavailable,
     Toolbox,
     tool,
 )
@@ -169,6 +173,33 @@ def test_a_grant_that_does_not_count_keeps_nobody_from_being_asked(case: str) ->
             await granted(host, agent="agent-2" if case == "another agent" else "*", revoke=case == "revoked")
             agent, _ = agent_of(agent_tools(host, options=behalf, interrupt=True), [PAY])
             assert len((await run_agent(agent)).interruptions) == 1
+            assert workshop.said == []
+
+    run_on_asyncio(main)
+
+
+@requirement("agents.paused")
+@pytest.mark.parametrize(
+    "failure",
+    [StoreUnavailable("here", "the disk is gone"), AdmissionClosed("the host is closed")],
+    ids=["store", "host"],
+)
+def test_a_store_of_grants_that_fails_keeps_nobody_from_being_asked(
+    failure: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(**_: object) -> NoReturn:
+        raise failure
+
+    async def main() -> None:
+        workshop = asking()
+        async with open_asyncio_host(workshop.toolbox, keys=KEYS) as host:
+            monkeypatch.setattr(host, "list_grants", fail)
+            agent, _ = agent_of(agent_tools(host, options=behalf, interrupt=True), [PAY])
+            if isinstance(failure, AdmissionClosed):  # it is the host that says so
+                with pytest.raises(UserError, match="the host is closed"):
+                    await run_agent(agent)
+            else:
+                assert len((await run_agent(agent)).interruptions) == 1
             assert workshop.said == []
 
     run_on_asyncio(main)
