@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 import pytest
 
 from .promises import (
+    agent_sdks,
     approvals,
     approving,
     assembly,
@@ -66,6 +67,7 @@ from .promises._promise import Requirement
 F = TypeVar("F", bound=Callable[..., object])
 
 SECTIONS: Final = (
+    agent_sdks.PROMISES,
     approvals.PROMISES,
     approving.PROMISES,
     assembly.PROMISES,

@@ -263,19 +263,29 @@ CORE: Final = ("attrs", "msgspec", "outcome", "structlog", "trio", "typing_exten
 NEVER_INSTALLED: Final = ("_typeshed", "annotationlib")
 """What only the checkers know, and what the standard library has only from a later Python on."""
 
+ASYNCIO_HOMES: Final = (
+    "integrations/_asyncio_handles",
+    "integrations/_guest",
+    "integrations/langchain",
+)
+"""The only modules that may use asyncio: those that stand on the other side of the bridge."""
+
 LEAVES: Final = {
+    "agents": ("integrations/openai_agents",),
     "anthropic": ("providers/anthropic",),
     "cattrs": ("definitions",),
     "click": ("cli",),
     "google": ("providers/gemini",),
     "httpx2": ("integrations/openapi",),
     "jsonschema_rs": ("definitions",),
+    "langchain_core": ("integrations/langchain",),
     "mcp": ("integrations/mcp",),
     "numpy": ("toolbox/search",),
     "openai": ("providers/openai",),
     "opentelemetry": ("observability",),
     "psycopg": ("storage",),
-    "pydantic": ("definitions",),
+    "pydantic": ("definitions", "integrations/langchain"),
+    "pydantic_ai": ("integrations/pydantic_ai",),
     "rapidfuzz": ("toolbox/search",),
     "re2": ("kits/coding",),
     "rich": ("cli",),
@@ -314,16 +324,19 @@ FUNCTION_LINES: Final = 40
 """More than this and it is two things. A docstring does not count for its function."""
 
 HEAVY: Final = (
+    "agents",
     "anthropic",
     "click",
     "google",
     "httpx2",
+    "langchain_core",
     "mcp",
     "numpy",
     "openai",
     "opentelemetry.sdk",
     "psycopg",
     "pydantic",
+    "pydantic_ai",
     "rapidfuzz",
     "re2",
     "rich",
@@ -497,6 +510,13 @@ def homeless(imports: Iterable[Import]) -> Iterator[str]:
             yield found.place
 
 
+def asyncio_astray(imports: Iterable[Import]) -> Iterator[str]:
+    """Imports of asyncio outside its homes."""
+    for found in imports:
+        if found.distribution == "asyncio" and not _within(found.module, ASYNCIO_HOMES):
+            yield found.place
+
+
 def lowlevel_of(module: str, source: str) -> Iterator[str]:
     """Uses of `trio.lowlevel` that only its homes may have."""
     if module in LOWLEVEL_HOMES:
@@ -589,6 +609,10 @@ def test_foreign_packages_are_imported_only_in_their_leaf() -> None:
     assert list(homeless(IMPORTS)) == []
 
 
+def test_only_its_homes_use_asyncio() -> None:
+    assert list(asyncio_astray(IMPORTS)) == []
+
+
 def test_only_its_homes_use_trios_low_level_beyond_checkpoints() -> None:
     assert [use for module, path in FILES.items() for use in lowlevel_of(module, path.read_text("utf-8"))] == []
 
@@ -632,7 +656,8 @@ def _broken(module: str, source: str) -> list[str]:
     found = imports_of(
         module, source, modules={"armory_trio.engine", "armory_trio.engine._actor", "armory_trio.errors"}
     )
-    return [*upward(found), *out_of_order(found), *impure(found), *homeless(found), *lowlevel_of(module, source)]
+    astray = [*homeless(found), *asyncio_astray(found)]
+    return [*upward(found), *out_of_order(found), *impure(found), *astray, *lowlevel_of(module, source)]
 
 
 @pytest.mark.parametrize(
@@ -660,6 +685,7 @@ def _broken(module: str, source: str) -> list[str]:
         pytest.param("definitions/_identity", "from ._call import ToolCall", id="a later definition"),
         pytest.param("engine/_actor", "import pydantic", id="a foreign package outside its leaf"),
         pytest.param("engine/_actor", "import pandas", id="a foreign package without a leaf"),
+        pytest.param("engine/_actor", "def f():\n    from asyncio import sleep", id="asyncio outside its homes"),
         pytest.param("engine/_actor", "trio.lowlevel.spawn_system_task(f)", id="low level, by attribute"),
         pytest.param("engine/_actor", "from trio.lowlevel import ParkingLot", id="low level, by name"),
         pytest.param("engine/_actor", "from trio import lowlevel", id="low level, whole"),
@@ -719,6 +745,7 @@ def test_a_declared_any_is_seen(source: str, *, found: bool) -> None:
         pytest.param("toolbox/_live", "from threading import RLock", id="a lock where one is needed"),
         pytest.param("authority/_grant_store", "import time", id="the clock of a store"),
         pytest.param("cli/_run", "import click, rich.console", id="a leaf"),
+        pytest.param("integrations/_guest", "import asyncio", id="a home of asyncio"),
         pytest.param("__init__", "from .engine import open_supervisor", id="the public face"),
     ],
 )

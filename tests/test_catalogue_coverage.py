@@ -59,6 +59,29 @@ SURROUNDINGS: Final[Catalogue] = {
             "16": "openapi.schemas, openapi.clients",
         },
     ),
+    # -- agents of other frameworks
+    "1.6": Section(
+        8,
+        {
+            "1": "agents.shown; differs: Sets of names by risk come along with an agent's tools",
+            "2": "agents.available",
+            "3": "agents.supervised, agents.cancel",
+            "4": "differs: A tool may be described anew for an agent",
+            "5": "agents.words; differs: An error is raised inside of the SDK's tool",
+            "6": "agents.paused",
+            "7": "differs: A missing SDK is told when tools are made",
+            "8": "differs: Tags say whether a tool changes something",
+        },
+    ),
+    "1.7": Section(
+        5,
+        {
+            "1, 3": "agents.gate; differs: A tool that is in no list is refused",
+            "2": "agents.gate; differs: A gate is asked about names alone",
+            "4": "differs: The words of a gate can be replaced",
+            "5": "agents.wrong",
+        },
+    ),
     # -- queries, search, inspection, writing down
     "2.1": Section(
         10,
