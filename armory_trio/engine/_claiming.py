@@ -22,7 +22,7 @@ from ..ledger import (
     Running,
     Unknown,
 )
-from ._deciding import decided, decides
+from ._deciding import decided, decides, may_wait, require_heard, require_other, require_verified
 from ._entries import Entry, FenceLost
 from ._execution import Record
 from ._failures import description_of
@@ -144,6 +144,7 @@ async def _claim(record: Record) -> object:
     elsewhere = Elsewhere(record, entry, _keyed_callers(record))
     ended: object = None
     try:
+        await require_verified(record, entry)
         while ended is None:
             found = await _asked(entry, made)
             place.leave()
@@ -151,7 +152,10 @@ async def _claim(record: Record) -> object:
             if waits_for is None:
                 found = await decided(record, entry, made, found) or await _asked(entry, made)
                 waits_for = _going_on(record, plan, entry, found)
+            if waits_for is None or not may_wait(entry.receipt, waits_for):
+                require_heard(entry.receipt, found)
             if isinstance(found, Fresh):
+                entry.receipt = None  # it is used
                 return await _hold(record, entry, place, elsewhere, found)
             ended = found
             if waits_for is not None:
@@ -243,6 +247,8 @@ async def _asked(entry: Entry, made: Claim) -> Answer:
 
 async def _join(record: Record, leader: Record, ahead: Entry, place: Place, elsewhere: Elsewhere) -> object:
     """Wait for *leader*. None if its body never began: then those who waited take its place in their order."""
+    entry = record.entry
+    assert entry is not None
     record.waits_for = f"joined:{leader.id}"
     record.publish()
     await elsewhere.note()
@@ -254,6 +260,7 @@ async def _join(record: Record, leader: Record, ahead: Entry, place: Place, else
             await ahead.news.wait()
     record.waits_for = LEDGER
     if ahead.result is not None:
+        require_other(entry.receipt, ahead.attempt_id)
         return Joined(ahead.result)
     await place.come_first()
     return None

@@ -19,6 +19,9 @@ from ..ledger import (
     Attempt,
     AuthorizationReceipt,
     Claim,
+    Conflict,
+    Done,
+    FenceLost,
     Fresh,
     LedgerStore,
     LeftBehind,
@@ -28,11 +31,14 @@ from ..ledger import (
     ReceiptError,
     Reconciled,
     Recorded,
+    Refused,
     Release,
     ResolutionReceipt,
     Unknown,
     UnknownAttempt,
     authorize_with,
+    is_waiting,
+    legacy_attempt_id,
     receipt_for,
     resolve_with,
     sign_receipt,
@@ -69,42 +75,121 @@ def decides(plan: Plan, entry: Entry) -> bool:
     return entry.receipt is not None or plan.tool.options.reconcile is not None
 
 
+async def require_verified(record: Record, entry: Entry) -> None:
+    """Return if the receipt that the call brought, if it did, is signed. Cancelled: nothing is decided.
+
+    Raises:
+        ReceiptError: It is not.
+        LedgerUnavailable: The keys did not answer in time.
+    """
+    if entry.receipt is not None:
+        await _verified_in(record.core.settings.authority, entry.receipt, entry.key.tenant)
+
+
 async def decided(record: Record, entry: Entry, made: Claim, found: Answer) -> Answer | None:
     """What *found*, which stands in the way of *made*, has become by what is decided about it; None: ask again.
 
     Cancelled: what was decided stands.
 
     Raises:
-        ReceiptError: The receipt of the call does not count.
+        ReceiptError: The receipt of the call, which must be verified, does not count.
         LedgerUnavailable: It may or may not have been done.
     """
-    authority, receipt = record.core.settings.authority, entry.receipt
-    if isinstance(found, Recorded):
-        return await _authorized(record, entry, found)
-    if not isinstance(found, Unknown):
-        return found
-    if receipt is not None:
-        await _verified_in(authority, receipt, entry.key.tenant)
+    if entry.receipt is not None:
+        operation = _operation_of(entry.receipt, found, made, record.core.toolbox.policy_revision)
     else:
-        assert record.plan is not None
-        receipt = await ask_far_side(record.plan.tool, found.attempt, entry.store, authority)
-        if receipt is None:
-            return found
-    again = not isinstance(receipt, AuthorizationReceipt) and receipt.decision == "retry"
-    answer = await entry.do(resolve_with(receipt, found.attempt, claim=made if again else None))
+        operation = await _reconciled(record, entry, made, found)
+    if operation is None:
+        return found
+    answer = await entry.do(operation)
     return answer if isinstance(answer, Fresh) else None  # decided so, or by somebody else meanwhile
 
 
-async def _authorized(record: Record, entry: Entry, found: Recorded) -> Answer | None:
-    """Let the result of *found* be told under the rules of today, if the call has a receipt that says so."""
-    receipt, revision = entry.receipt, record.core.toolbox.policy_revision
-    if not isinstance(receipt, AuthorizationReceipt) or found.attempt.policy_revision == revision:
-        return found
-    await _verified_in(record.core.settings.authority, receipt, entry.key.tenant)
-    if receipt.policy_revision != revision:
-        raise ReceiptError("mismatch", "policy_revision is not the one that is in force")
-    await entry.do(authorize_with(receipt, found.attempt))
-    return None
+def _operation_of(receipt: Receipt, found: Answer, made: Claim, revision: str) -> Operation | None:
+    """What *receipt* does about *found* under the policy *revision*; None if nothing is left to be done."""
+    if isinstance(receipt, AuthorizationReceipt):
+        if not isinstance(found, Recorded) or found.attempt.policy_revision == revision:
+            return None
+        if receipt.policy_revision != revision:
+            raise ReceiptError("mismatch", "policy_revision is not the one that is in force")
+        return authorize_with(receipt, found.attempt)
+    if not isinstance(found, Recorded | Unknown):
+        return None
+    if isinstance(found, Recorded) and (not is_waiting(found.attempt) or _is_heard(receipt, found.attempt)):
+        return None
+    return resolve_with(receipt, found.attempt, claim=made if receipt.decision == "retry" else None)
+
+
+async def _reconciled(record: Record, entry: Entry, made: Claim, found: Answer) -> Operation | None:
+    """What the tool's ``reconcile`` does about *found*; None if it can't tell, or need not."""
+    if not isinstance(found, Unknown):
+        return None
+    assert record.plan is not None
+    authority = record.core.settings.authority
+    receipt = await ask_far_side(record.plan.tool, found.attempt, entry.store, authority)
+    if receipt is None:
+        return None
+    return resolve_with(receipt, found.attempt, claim=made if receipt.decision == "retry" else None)
+
+
+def require_heard(receipt: Receipt | None, found: Answer) -> None:
+    """Refuse to go on from *found* if the call brought a *receipt* that is about something else, or came too late.
+
+    It was brought so that nothing is done a second time: a call that it has no part in does not run, nor is it told
+    what it did not expect.
+
+    Raises:
+        ReceiptError: It is so; the error says how things stand.
+    """
+    if receipt is None or isinstance(found, Conflict | Refused | FenceLost | Done):
+        return
+    attempt = found.attempt
+    if _is_heard(receipt, attempt):
+        return
+    if isinstance(found, Fresh):
+        why = "the attempt that it is about is not there any more"
+    elif attempt.attempt_id != _attempt_of(receipt):
+        why = "attempt_id is not that of the attempt that is there"
+    elif isinstance(found, Unknown):
+        why = "it decides nothing about an attempt of which nobody knows how it ended"
+    elif attempt.receipt is None:
+        why = f"the attempt is {attempt.state}, and nothing has to be decided about it"
+    else:
+        why = f"it was decided otherwise: the attempt is {attempt.state} by another receipt"
+    raise ReceiptError("mismatch", why)
+
+
+def may_wait(receipt: Receipt | None, attempt: Attempt) -> bool:
+    """Whether a call with that *receipt* waits for *attempt*, at which somebody is."""
+    return receipt is None or attempt.attempt_id == _attempt_of(receipt) or _is_heard(receipt, attempt)
+
+
+def require_other(receipt: Receipt | None, attempt_id: str | None) -> None:
+    """Refuse to tell what the attempt of that id came to by itself, if the call brought a *receipt* to decide about it.
+
+    Raises:
+        ReceiptError: It is so.
+    """
+    if receipt is not None and attempt_id == _attempt_of(receipt):
+        raise ReceiptError("mismatch", "the attempt was still going on, and has ended by itself since")
+
+
+def _is_heard(receipt: Receipt, attempt: Attempt) -> bool:
+    """Whether *attempt* stands as it does because of *receipt*, or of another one that said the same about it."""
+    text = canonical_text(receipt.to_json(), mode="interop")
+    if text in (attempt.receipt, attempt.authorization):
+        return True
+    if attempt.attempt_id != _attempt_of(receipt):
+        return False
+    if isinstance(receipt, AuthorizationReceipt):
+        return attempt.state == "completed" and attempt.policy_revision == receipt.policy_revision
+    return attempt.receipt is not None and (attempt.state, attempt.result) == (receipt.decision, receipt.result)
+
+
+def _attempt_of(receipt: Receipt) -> str:
+    if isinstance(receipt, LegacyReceipt):
+        return legacy_attempt_id(receipt.legacy_started_at)
+    return receipt.attempt_id
 
 
 async def recover(core: Core, *, reconcile: bool, release: bool) -> LeftBehind:

@@ -275,6 +275,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "keeping.receipts.completed": Requirement(
         "design 12", "A receipt that says completed is the answer from then on, its result read by the output contract."
     ),
+    "keeping.receipts.heard": Requirement(
+        "design 12",
+        "A call whose receipt has no part in how things stand, since its attempt is gone, has ended by itself, or was "
+        "decided about otherwise, is refused, and says so: it neither runs nor is told what it did not expect.",
+    ),
     "keeping.receipts.needless": Requirement("design 12", "A receipt where nothing has to be decided changes nothing."),
     "keeping.receipts.refused": Requirement(
         "armorer-core 7G.42",

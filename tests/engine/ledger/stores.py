@@ -135,7 +135,7 @@ def said_of(result: ToolResult[object]) -> Idempotency:
 
 
 async def receipt_for(
-    attempt: Attempt, decision: Decision, *, keys: Keyring = KEYS, result: str | None = None
+    attempt: Attempt, decision: Decision, *, keys: Keyring = KEYS, result: str | None = None, nonce: str = "n1"
 ) -> ResolutionReceipt:
     """A signed receipt about *attempt*."""
     receipt = ResolutionReceipt(
@@ -148,7 +148,7 @@ async def receipt_for(
         evidence="the bank was asked",
         authorized_by="bob",
         authorized_at=1_000_000.0,
-        nonce="n1",
+        nonce=nonce,
         result=result,
     )
     return await sign_receipt(keys, receipt, domain="default")

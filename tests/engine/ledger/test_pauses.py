@@ -327,6 +327,31 @@ async def test_what_was_decided_to_be_done_is_not_gone_on_with(autojump_clock: t
     assert (result.value, again.value) == ("by hand", "by hand")
 
 
+@requirement("keeping.receipts.heard")
+@pytest.mark.parametrize("decision", ["retry", "completed", "abandoned"])
+async def test_a_receipt_that_a_call_brings_decides_about_an_attempt_that_waits_for_a_person(
+    decision: Decision,
+) -> None:
+    shop, clock = Shop(), Clock()
+    store, approvals = Troubled(clock), MemoryApprovals(clock)
+    toolbox = Toolbox(shop.tools, policy=asks_about("ship"))
+    async with open_supervisor(
+        toolbox, ledger=store, keys=KEYS, approvals=approvals, default_request_context=HER
+    ) as supervisor:
+        await supervisor.execute(ToolCall("order"), idempotency_key="k")
+        row = await row_of(store, "order")
+        receipt = await receipt_for(row, decision, result='"by hand"' if decision == "completed" else None)
+        told = await supervisor.execute(ToolCall("order"), idempotency_key="k", resolution_receipt=receipt)
+
+    if decision == "retry":  # from its beginning
+        assert (told.action is not None, shop.bank.paid) == (True, [100, 100])
+    elif decision == "completed":
+        assert (told.value, shop.bank.paid) == ("by hand", [100])
+    else:
+        assert (code_of(told), shop.bank.paid) == ("IDEMPOTENCY_CONFLICT", [100])
+    assert shop.done == []
+
+
 async def goes_on_after(decision: Decision) -> tuple[Shop, ToolResult[object], ToolResult[object]]:
     """Let a call go on whose host was lost when it went on before, after somebody decided about that."""
     shop, clock = Shop(), Clock(with_trio=True)

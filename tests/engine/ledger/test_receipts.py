@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Final
 
 import msgspec
 import pytest
@@ -10,12 +11,13 @@ import trio
 
 from armory_trio import RequestContext, Toolbox, ToolCall, open_supervisor, tool
 from armory_trio.authority.signing import Keyring, SigningKey
-from armory_trio.ledger import Attempt, Decision, ResolutionReceipt
+from armory_trio.ledger import Attempt, Decision, ResolutionReceipt, decide
 from tests.engine.ledger.stores import (
     BANK,
     HER,
     KEYS,
     Bank,
+    Clock,
     Money,
     Troubled,
     code_of,
@@ -26,6 +28,7 @@ from tests.engine.ledger.stores import (
 from tests.requirements import requirement
 
 FAILS = ToolCall("pay", {"fails": "before"})
+DECISIONS: Final[tuple[Decision, ...]] = ("retry", "completed", "abandoned")
 
 
 async def left_unknown(bank: Bank, store: Troubled, call: ToolCall = FAILS) -> Attempt:
@@ -146,6 +149,116 @@ async def test_a_receipt_where_nothing_is_to_be_decided_changes_nothing() -> Non
         deduped = await it.execute(FAILS, idempotency_key="k", resolution_receipt=done)
 
     assert [told_of(fresh), told_of(decided), told_of(deduped)] == ["fresh", "deduped", "deduped"]
+
+
+@requirement("keeping.receipts.heard")
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize("decision", DECISIONS)
+async def test_a_call_whose_receipt_is_about_an_attempt_that_is_gone_does_not_run(
+    decision: Decision, signed: bool
+) -> None:
+    bank, store = Bank(), Troubled()
+    attempt = await left_unknown(bank, store)
+    receipt = await receipt_for(attempt, decision, result="1" if decision == "completed" else None)
+    receipt = receipt if signed else msgspec.structs.replace(receipt, signature=None)
+    other = Troubled()
+    async with open_supervisor(Toolbox(bank.tools()), ledger=other, keys=KEYS, default_request_context=HER) as it:
+        told = await it.execute(FAILS, idempotency_key="k", resolution_receipt=receipt)
+    left = await other.list()
+
+    assert (code_of(told), told.effect, bank.began) == ("AUTHORITY_REQUIRED", "none", 1)
+    assert left == ()  # what it had claimed is free again
+
+
+@requirement("keeping.receipts.heard")
+@pytest.mark.parametrize("decision", DECISIONS)
+async def test_a_call_whose_receipt_is_about_an_attempt_that_ended_by_itself_says_so(decision: Decision) -> None:
+    bank, store = Bank(), Troubled()
+    async with open_supervisor(Toolbox(bank.tools()), ledger=store, keys=KEYS, default_request_context=HER) as it:
+        await it.execute(ToolCall("pay"), idempotency_key="k")
+        attempt = await the_attempt(store)
+        assert attempt is not None
+        receipt = await receipt_for(attempt, decision, result="1" if decision == "completed" else None)
+        told = await it.execute(ToolCall("pay"), idempotency_key="k", resolution_receipt=receipt)
+        plain = await it.execute(ToolCall("pay"), idempotency_key="k")
+
+    assert (code_of(told), told_of(plain), bank.paid) == ("AUTHORITY_REQUIRED", "deduped", [100])
+    assert told.error is not None and "nothing has to be decided" in told.error.message
+
+
+@requirement("keeping.receipts.heard")
+@pytest.mark.parametrize("decision", DECISIONS)
+@pytest.mark.parametrize("before", DECISIONS)
+async def test_a_call_whose_receipt_contradicts_an_earlier_decision_says_so(
+    before: Decision, decision: Decision
+) -> None:
+    bank, store = Bank(), Troubled()
+    attempt = await left_unknown(bank, store)
+    first = await receipt_for(attempt, before, result="1" if before == "completed" else None)
+    await decide(store, KEYS, first, domain="default")
+    stands = await the_attempt(store)
+    second = await receipt_for(attempt, decision, result="2" if decision == "completed" else None, nonce="n2")
+    async with open_supervisor(Toolbox(bank.tools()), ledger=store, keys=KEYS, default_request_context=HER) as it:
+        told = await it.execute(FAILS, idempotency_key="k", resolution_receipt=second)
+
+    if (before, decision) == ("abandoned", "abandoned"):  # two who say the same contradict each other in nothing
+        assert code_of(told) == "IDEMPOTENCY_CONFLICT"
+    else:
+        assert (code_of(told), told.effect) == ("AUTHORITY_REQUIRED", "none")
+    assert bank.began == 1
+    if before != "retry":  # which gives the place away, and so it is free again
+        assert await the_attempt(store) == stands
+
+
+@requirement("keeping.receipts.heard")
+async def test_two_who_decided_the_same_are_told_the_same() -> None:
+    bank, store = Bank(), Troubled()
+    attempt = await left_unknown(bank, store)
+    async with open_supervisor(Toolbox(bank.tools()), ledger=store, keys=KEYS, default_request_context=HER) as it:
+        for nonce in ("n1", "n2"):
+            receipt = await receipt_for(attempt, "completed", result="7", nonce=nonce)
+            told = await it.execute(FAILS, idempotency_key="k", resolution_receipt=receipt)
+            assert (told_of(told), told.value) == ("deduped", 7)
+
+
+@requirement("keeping.receipts.heard")
+async def test_a_receipt_about_an_attempt_that_still_goes_on_waits_for_that_and_says_that_it_ended(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    bank, clock = Bank(), Clock(with_trio=True)
+    store = Troubled(clock)
+    call = ToolCall("pay", {"seconds": 5})
+    async with open_supervisor(Toolbox(bank.tools()), ledger=store, keys=KEYS, default_request_context=HER) as it:
+        first = it.start(call, idempotency_key="k")
+        await trio.sleep(1)
+        attempt = await the_attempt(store)
+        assert attempt is not None
+        receipt = await receipt_for(attempt, "abandoned")
+        told = await it.execute(call, idempotency_key="k", resolution_receipt=receipt)
+        ended = (await first.result()).outcome
+
+    assert (ended, code_of(told), bank.paid) == ("success", "AUTHORITY_REQUIRED", [100])
+
+
+@requirement("keeping.receipts.heard")
+async def test_a_stale_receipt_does_not_wait_for_the_attempt_that_took_the_place_of_its_own(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    bank, clock = Bank(), Clock(with_trio=True)
+    store = Troubled(clock)
+    call = ToolCall("pay", {"seconds": 5})
+    async with open_supervisor(Toolbox(bank.tools()), ledger=store, keys=KEYS, default_request_context=HER) as it:
+        first = it.start(call, idempotency_key="k")
+        await trio.sleep(1)
+        attempt = await the_attempt(store)
+        assert attempt is not None
+        receipt = await receipt_for(msgspec.structs.replace(attempt, attempt_id="another"), "retry")
+        began = trio.current_time()
+        told = await it.execute(call, idempotency_key="k", resolution_receipt=receipt)
+        took = trio.current_time() - began
+        await first.settled()
+
+    assert (code_of(told), bank.paid, took < 1) == ("AUTHORITY_REQUIRED", [100], True)
 
 
 @requirement("keeping.receipts.refused")
