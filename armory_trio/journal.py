@@ -81,6 +81,7 @@ class JournalStore(Protocol):
     async def forget(self, *, before: float) -> int:
         """Forget what was read before the instant, whatever it is about; how many there were.
 
-        The instant is seconds since 1970, such as ``store.now() - 30 * 24 * 3600`` for a month ago. Its numbers are not used again. Cancelled: some were forgotten.
+        The instant is seconds since 1970, such as ``store.now() - 30 * 24 * 3600`` for a month ago; one in the future is
+        refused with `DefinitionError`. Their numbers are not used again. Cancelled: some were forgotten.
         """
         ...

@@ -131,6 +131,15 @@ def instant(subject: str, field: str, value: object) -> float:
     return number
 
 
+def past(subject: str, field: str, value: object, now: float) -> float:
+    """Refuse *value* unless it is an instant that is not after *now*: what is forgotten up to then is over."""
+    number = instant(subject, field, value)
+    if not number <= now:
+        told = f"the time of the store is {now!r}" if not math.isnan(now) else "the clock of the store says no time"
+        raise DefinitionError(subject, field, f"must not be in the future, as {shown(value)} is: {told}")
+    return number
+
+
 def count(subject: str, field: str, value: object, *, least: int = 1) -> None:
     """Refuse *value* unless it is a whole number from *least* on."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:

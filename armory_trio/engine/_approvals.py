@@ -89,13 +89,9 @@ class Approvals:
         Raises:
             StoreUnavailable: The ledger did not do what it was asked to, or not in time. What else goes wrong with its
                 store when it is read is raised as it comes.
+            DefinitionError: One of the arguments is neither True nor False.
         """
-        from ..ledger import LeftBehind  # noqa: PLC0415  # only who keeps attempts pays for it
-
-        if not self._core.ledger.durable:
-            await trio.lowlevel.checkpoint()
-            return LeftBehind()
-        from ._deciding import recover  # noqa: PLC0415  # as above
+        from ._deciding import recover  # noqa: PLC0415  # only who keeps attempts pays for it
 
         return await recover(self._core, reconcile=reconcile, release=release)
 

@@ -12,6 +12,7 @@ import msgspec
 import trio
 
 from ..definitions import Tool, canonical_text
+from ..definitions._checks import flag
 from ..definitions._outputs import OutputContract
 from ..errors import StoreUnavailable
 from ..ledger import (
@@ -194,6 +195,11 @@ def _attempt_of(receipt: Receipt) -> str:
 
 async def recover(core: Core, *, reconcile: bool, release: bool) -> LeftBehind:
     """What is left behind in the ledger of *core*, after what can be has been settled. See `Approvals.recover`."""
+    flag("recover", "reconcile", reconcile)
+    flag("recover", "release", release)
+    if not core.ledger.durable:
+        await trio.lowlevel.checkpoint()
+        return LeftBehind()
     ledger, authority = core.ledger, core.settings.authority
     left = await ledger.left()
     tools = {tool.id.text: tool for tool in core.toolbox.tools}

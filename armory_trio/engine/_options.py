@@ -11,6 +11,7 @@ import msgspec
 
 from ..authority import LoopDetection
 from ..definitions import ElicitAnswer, ElicitRequest, RequestContext
+from ..definitions._checks import shown
 from ..errors import DefinitionError
 from ..toolbox import Resolution
 from ._authority import Authority
@@ -95,10 +96,10 @@ def freeze_options(given: CallOptions) -> Options:
         ("human_timeout", options.human_timeout),
     ):
         if seconds is not None and not (_is_number(seconds) and seconds > 0):
-            raise ValueError(f"{name}={seconds!r}: give a positive number of seconds, or None for no limit")
+            raise ValueError(f"{name}={shown(seconds)}: give a positive number of seconds, or None for no limit")
     deadline = options.deadline
     if deadline is not None and (not _is_number(deadline) or math.isnan(deadline)):
-        raise ValueError(f"deadline={deadline!r}: give a point on trio's clock, such as trio.current_time() + 10")
+        raise ValueError(f"deadline={shown(deadline)}: give a point on trio's clock, such as trio.current_time() + 10")
     _check_kind("owner_id", options.owner_id, str, "a string")
     _check_kind("idempotency_key", options.idempotency_key, str, "a string")
     if options.idempotency_key is not None or options.resolution_receipt is not None:
@@ -114,7 +115,14 @@ def freeze_options(given: CallOptions) -> Options:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether *value* is a number that a clock can be compared with: a whole one may be too large for that."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
 
 
 def under(options: Options, context: RequestContext, key: str | None) -> Options:
@@ -144,7 +152,7 @@ def check_seconds(subject: str, name: str, seconds: float) -> float:
         DefinitionError: It is negative, or not a number.
     """
     if not (_is_number(seconds) and seconds >= 0):
-        raise DefinitionError(subject, name, f"is {seconds!r}; give seconds, 0 or more")
+        raise DefinitionError(subject, name, f"is {shown(seconds)}; give seconds, 0 or more")
     return seconds
 
 
@@ -169,7 +177,7 @@ def _check_whole(subject: str, name: str, size: object, *, least: int, unbounded
 
 def _check_duration(subject: str, name: str, seconds: float | None) -> None:
     if seconds is not None and not (_is_number(seconds) and seconds >= 0):
-        raise DefinitionError(subject, name, f"is {seconds!r}; give seconds, 0 or more, or None for no bound")
+        raise DefinitionError(subject, name, f"is {shown(seconds)}; give seconds, 0 or more, or None for no bound")
 
 
 def _cores() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, cast, get_args
 
-from ..definitions._checks import count, filters, instant, shown, some_of, text
+from ..definitions._checks import count, filters, past, shown, some_of, text
 from ..errors import DefinitionError
 from ._attempts import AttemptState, LedgerKey
 from ._operations import Claim, Operation
@@ -57,10 +57,10 @@ def check_page(states: object, limit: object, sought: Mapping[str, object]) -> f
     return cast("frozenset[AttemptState]", some_of(_SUBJECT, "states", states, _STATES))
 
 
-def check_ended_before(value: object) -> float:
-    """What `LedgerStore.forget` is asked for.
+def check_ended_before(value: object, now: float) -> float:
+    """What `LedgerStore.forget` is asked for at the time *now*.
 
     Raises:
-        DefinitionError: It is no instant.
+        DefinitionError: It is no instant, or one in the future.
     """
-    return instant(_SUBJECT, "ended_before", value)
+    return past(_SUBJECT, "ended_before", value, now)

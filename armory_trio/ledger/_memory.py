@@ -99,7 +99,7 @@ class MemoryLedger:
 
     async def forget(self, *, ended_before: float) -> int:
         """Forget what was completed or abandoned before the instant; how many. See `LedgerStore.forget`."""
-        instant = check_ended_before(ended_before)
+        instant = check_ended_before(ended_before, self.now())
         over = [
             key
             for key, row in self._rows.items()

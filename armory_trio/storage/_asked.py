@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..buckets import Rate
-from ..definitions._checks import count, filters, instant, members, seconds, shown, text
+from ..definitions._checks import count, filters, instant, members, past, seconds, shown, text
 from ..errors import DefinitionError
 from ..journal import Publication
 
@@ -40,13 +40,13 @@ def check_page(after: object, limit: object, execution_id: object) -> None:
     filters(_JOURNAL, {"execution_id": execution_id})
 
 
-def check_before(value: object) -> float:
-    """What `JournalStore.forget` is asked for.
+def check_before(value: object, now: float) -> float:
+    """What `JournalStore.forget` is asked for at the time *now*.
 
     Raises:
-        DefinitionError: It is no instant.
+        DefinitionError: It is no instant, or one in the future.
     """
-    return instant(_JOURNAL, "before", value)
+    return past(_JOURNAL, "before", value, now)
 
 
 def check_taking(bucket: object, rate: object, most: object) -> None:

@@ -77,7 +77,7 @@ class SqlJournal:
 
     async def forget(self, *, before: float) -> int:
         """As `JournalStore.forget`. Cancelled: some were forgotten, and the next time goes on from there."""
-        instant = check_before(before)
+        instant = check_before(before, self.now())
         forgotten = 0
         old = sa.select(JOURNAL).where(JOURNAL.c.at < instant).order_by(JOURNAL.c.at).limit(_PAGE)
         while True:

@@ -107,7 +107,7 @@ class SqlLedger:
 
     async def forget(self, *, ended_before: float) -> int:
         """As `LedgerStore.forget`. Cancelled: some were forgotten, and the next time goes on from there."""
-        instant = check_ended_before(ended_before)
+        instant = check_ended_before(ended_before, self.now())
         forgotten = 0
         table = ATTEMPTS.c
         ended = sa.select(ATTEMPTS).where(table.state.in_(sorted(ENDED)), table.ended_at < instant).limit(_PAGE)

@@ -63,7 +63,7 @@ class MemoryJournal:
 
     async def forget(self, *, before: float) -> int:
         """As `JournalStore.forget`."""
-        instant = check_before(before)
+        instant = check_before(before, self.now())
         kept = [entry for entry in self._entries if not entry.publication.at < instant]
         gone = len(self._entries) - len(kept)
         if gone:

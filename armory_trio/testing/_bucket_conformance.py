@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, cast
 
 import trio
 
 from ..buckets import BucketStore, Rate, Taken, take
 from ._grant_trials import require
-from ._store_case import OpenStore, StoreCase
+from ._store_case import NO_NUMBER, NO_TEXT, OpenStore, StoreCase, require_refused
 from ._store_clock import StoreClock
 
 _CROWD: Final = 32
@@ -126,6 +126,24 @@ async def _cancelled(store: BucketStore, _clock: StoreClock) -> None:
     require(answer is None or left == 3, "what was taken is there again")
 
 
+async def _wrong_types(store: BucketStore, _clock: StoreClock) -> None:
+    bucket = _new()
+    await require_refused(
+        {
+            "a bucket that is no text": lambda: store.take(NO_TEXT, _RATE),
+            "what is no rate": lambda: store.take(bucket, cast("Rate", 5)),
+            "an interval that is no number": lambda: store.take(bucket, Rate(NO_NUMBER, 5)),
+            "an interval of nothing": lambda: store.take(bucket, Rate(0.0, 5)),
+            "a burst that is no number": lambda: store.take(bucket, Rate(2.0, NO_NUMBER)),
+            "a burst of nothing": lambda: store.take(bucket, Rate(2.0, 0)),
+            "to take what is no number": lambda: store.take(bucket, _RATE, NO_NUMBER),
+            "to take nothing": lambda: store.take(bucket, _RATE, 0),
+        }
+    )
+    answer = await store.take(bucket, _RATE, 10)
+    require(answer.tokens == 5, "what is refused takes something")
+
+
 _CASES: Final[tuple[tuple[str, _Check], ...]] = (
     ("what is taken is what the rules say", _as_the_rules_say),
     ("a full bucket gives its burst and no more", _burst),
@@ -133,5 +151,6 @@ _CASES: Final[tuple[tuple[str, _Check], ...]] = (
     ("many who take at once get no more than there is", _never_more),
     ("a bucket does not fill when the clock goes back", _never_back),
     ("while the clock says no time nothing is taken", _no_time),
+    ("what is of a wrong type is refused", _wrong_types),
     ("taking that is cancelled was done or was not", _cancelled),
 )

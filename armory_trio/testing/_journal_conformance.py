@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
+from typing import Final, cast
 
 import trio
+from msgspec.structs import replace
 
 from ..journal import JournalEntry, JournalStore, Publication
 from ._grant_trials import require
-from ._store_case import OpenStore, StoreCase
+from ._store_case import NO_NUMBER, NO_TEXT, OpenStore, StoreCase, require_refused
 from ._store_clock import StoreClock
 
 _CROWD: Final = 32
@@ -144,14 +146,16 @@ async def _exactly(store: JournalStore, _clock: StoreClock) -> None:
     require(_of(await _all(store)) == [made], "odd text or long text is changed")
 
 
-async def _forgets(store: JournalStore, _clock: StoreClock) -> None:
+async def _forgets(store: JournalStore, clock: StoreClock) -> None:
     made = [_made(number, at=float(number)) for number in range(1, 11)]
     await store.append(made)
     last = (await _all(store))[-1].sequence
     count = await store.forget(before=4.0)
     require(count == 3, f"forget says {count}, and 3 were read before the instant")
     require(_of(await _all(store)) == made[3:], "forget takes others than those that were read before the instant")
-    require(await store.forget(before=100.0) == 7, "forget leaves some behind")
+    future = store.now() + 1.0
+    await require_refused({"to forget what will have been read": lambda: store.forget(before=future)})
+    require(await store.forget(before=clock.seconds) == 7, "forget leaves some behind")
     require(not await _all(store), "forget leaves some behind")
     await store.append([_made(11)])
     [entry] = await _all(store)
@@ -188,6 +192,30 @@ async def _cancelled(store: JournalStore, _clock: StoreClock) -> None:
     require(_of(await _all(store)) == made, "a batch that was cancelled can't be appended again")
 
 
+async def _wrong_types(store: JournalStore, _clock: StoreClock) -> None:
+    made = _made(1)
+    await store.append([made])
+    await require_refused(
+        {
+            "what is no list of publications": lambda: store.append(cast("list[Publication]", 5)),
+            "what is no publication": lambda: store.append([_made(2), cast("Publication", {})]),
+            "a time that is no number": lambda: store.append([replace(made, at=NO_NUMBER, revision=2)]),
+            "a host that is no text": lambda: store.append([replace(made, host=NO_TEXT)]),
+            "an execution that is no text": lambda: store.append([replace(made, execution_id=NO_TEXT)]),
+            "a revision that is no number": lambda: store.append([replace(made, revision=NO_NUMBER)]),
+            "a snapshot that is no text": lambda: store.append([replace(made, snapshot=NO_TEXT, revision=2)]),
+            "a place to go on from that is no number": lambda: store.read(after=NO_NUMBER),
+            "a place before the first": lambda: store.read(after=-1),
+            "a page of nothing": lambda: store.read(limit=0),
+            "a limit that is no number": lambda: store.read(limit=NO_NUMBER),
+            "an execution to read that is no text": lambda: store.read(execution_id=NO_TEXT),
+            "an instant that is no number": lambda: store.forget(before=NO_NUMBER),
+            "an instant that is not a number": lambda: store.forget(before=math.nan),
+        }
+    )
+    require(_of(await _all(store)) == [made], "what is refused changes something")
+
+
 _CASES: Final[tuple[tuple[str, _Check], ...]] = (
     ("entries come in their order, page by page", _in_order),
     ("what is appended again is kept once", _once),
@@ -197,6 +225,7 @@ _CASES: Final[tuple[tuple[str, _Check], ...]] = (
     ("what is kept comes back as it was", _exactly),
     ("only what is older than the instant is forgotten", _forgets),
     ("any number is forgotten", _forgets_many),
+    ("what is of a wrong type is refused", _wrong_types),
     ("the time never goes back", _never_back),
     ("a batch that is cancelled was kept or was not", _cancelled),
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 import trio
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from ..ledger import (
     Answer,
     Attempt,
+    AttemptState,
     Claim,
     CloseWindow,
     Complete,
@@ -34,7 +36,7 @@ from ..ledger import (
 )
 from ._grant_trials import require
 from ._ledger_trials import BEFORE, CAP, LEASE, MOMENT, RECEIPT, Step, before, new_claim, operations, resolve
-from ._store_case import OpenStore, StoreCase
+from ._store_case import NO_NUMBER, NO_TEXT, OpenStore, StoreCase, require_refused
 from ._store_clock import StoreClock
 
 _CROWD: Final = 32
@@ -318,15 +320,42 @@ async def _forgets(store: LedgerStore, clock: StoreClock) -> None:
     ended = [row for row in rows if row.state in ("completed", "abandoned")]
     last = max(row.ended_at or 0.0 for row in ended)
     older = [row for row in ended if (row.ended_at or 0.0) < last]
+    clock.seconds += CAP
+    future = store.now() + 1.0
+    await require_refused({"to forget what will have ended": lambda: store.forget(ended_before=future)})
     count = await store.forget(ended_before=last)
     require(count == len(older), f"forget says {count}, and {len(older)} ended before the instant")
     kept = [row.key for row in await store.list()]
     require(kept == [row.key for row in rows if row not in older], "forget takes others than those that ended before")
-    require(
-        await store.forget(ended_before=clock.seconds + CAP) == len(ended) - len(older), "forget leaves some behind"
-    )
+    require(await store.forget(ended_before=clock.seconds) == len(ended) - len(older), "forget leaves some behind")
     kept = [row.key for row in await store.list()]
     require(kept == [row.key for row in rows if row not in ended], "forget takes what has not ended")
+
+
+async def _wrong_types(store: LedgerStore, _clock: StoreClock) -> None:
+    claim = new_claim()
+    await store.apply(claim)
+    await require_refused(
+        {
+            "what is no operation": lambda: store.apply(cast("Operation", "claim")),
+            "an operation on a key that is no text": lambda: store.apply(Start(NO_TEXT, claim.attempt_id)),
+            "a claim of a key that is no LedgerKey": lambda: store.apply(
+                replace(claim, key=cast("LedgerKey", "key-1"))
+            ),
+            "the key of load()": lambda: store.load(NO_TEXT),
+            "a word for states": lambda: store.list(states=cast("list[AttemptState]", "claimed")),
+            "a state that there is not": lambda: store.list(states=cast("list[AttemptState]", ["bogus"])),
+            "a tenant that is no text": lambda: store.list(tenant=NO_TEXT),
+            "a tool name that is no text": lambda: store.list(tool_name=NO_TEXT),
+            "a host that is no text": lambda: store.list(host=NO_TEXT),
+            "a place to go on from that is no text": lambda: store.list(after=NO_TEXT),
+            "a page of nothing": lambda: store.list(limit=0),
+            "a limit that is no number": lambda: store.list(limit=NO_NUMBER),
+            "an instant that is no number": lambda: store.forget(ended_before=NO_NUMBER),
+            "an instant that is not a number": lambda: store.forget(ended_before=math.nan),
+        }
+    )
+    require(len(await store.list()) == 1, "what is refused changes something")
 
 
 _CASES: Final[tuple[tuple[str, _Check], ...]] = (
@@ -344,4 +373,5 @@ _CASES: Final[tuple[tuple[str, _Check], ...]] = (
     ("keys that differ in anything are different keys", _keys_differ),
     ("a list shows exactly what was asked for, in order, page by page", _lists),
     ("only what has ended is forgotten", _forgets),
+    ("what is of a wrong type is refused", _wrong_types),
 )

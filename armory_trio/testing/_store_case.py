@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar, cast
 
 import attrs
 
+from ..errors import DefinitionError
 from ._store_clock import StoreClock
 
 S = TypeVar("S")
+
+NO_TEXT: Final = cast("str", 5)
+NO_NUMBER: Final = cast("int", "x")
+
+Ask = Callable[[], Awaitable[object]]
+"""Asks a store for something."""
 
 OpenStore = Callable[[Callable[[], float]], AbstractAsyncContextManager[S]]
 """Opens a new, empty store that reads the clock that it is given, in seconds since 1970, and closes it."""
@@ -44,3 +51,19 @@ class StoreCase(Generic[S]):
         clock = StoreClock()
         async with open_store(clock) as store:
             await self.check(store, clock)
+
+
+async def require_refused(asks: Mapping[str, Ask]) -> None:
+    """Ask a store for what it has to refuse with `DefinitionError`, each by a name for it in reports.
+
+    Raises:
+        AssertionError: It did not refuse it.
+    """
+    for what, ask in asks.items():
+        try:
+            await ask()
+        except DefinitionError:
+            continue
+        except Exception as error:
+            raise AssertionError(f"{what} is not refused with DefinitionError, but {type(error).__name__}") from error
+        raise AssertionError(f"{what} is taken, and not refused with DefinitionError")

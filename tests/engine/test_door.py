@@ -28,6 +28,7 @@ from tests.engine.tools import add, sleep, stubborn, watch
 from tests.requirements import requirement
 
 RUBBISH = cast("str", 7)
+HUGE = 10**400
 
 
 @requirement("engine.options")
@@ -42,6 +43,8 @@ RUBBISH = cast("str", 7)
         ({"cleanup_timeout": -1}, "cleanup_timeout: is -1; give seconds, 0 or more"),
         ({"drain_for": "long"}, "drain_for: is 'long'; give seconds"),
         ({"error_detail": "all"}, "error_detail: is 'all'; give message or declared"),
+        ({"drain_for": HUGE}, r"drain_for: is 1000.*\.\.\.; give seconds"),
+        ({"cleanup_timeout": HUGE}, r"cleanup_timeout: is 1000.*\.\.\.; give seconds"),
     ],
 )
 async def test_a_wrong_option_of_a_supervisor_names_what_would_be_right(given: dict[str, object], words: str) -> None:
@@ -62,6 +65,11 @@ async def test_a_wrong_option_of_a_supervisor_names_what_would_be_right(given: d
         (ToolCall("add"), {"timeout": "5"}, "timeout='5': give a positive number"),
         (ToolCall("add"), {"timeout": True}, "timeout=True: give a positive number"),
         (ToolCall("add"), {"deadline": "x"}, "deadline='x': give a point on trio's clock"),
+        (ToolCall("add"), {"deadline": HUGE}, r"deadline=10000.*\.\.\.: give a point on trio's clock"),
+        (ToolCall("add"), {"deadline": -HUGE}, r"deadline=-1000.*\.\.\.: give a point on trio's clock"),
+        (ToolCall("add"), {"timeout": HUGE}, r"^timeout=1000.*\.\.\.: give a positive number of seconds"),
+        (ToolCall("add"), {"idle_timeout": HUGE}, r"idle_timeout=1000.*\.\.\.: give a positive number of seconds"),
+        (ToolCall("add"), {"human_timeout": HUGE}, r"human_timeout=1000.*\.\.\.: give a positive number of seconds"),
     ],
 )
 async def test_a_wrong_call_is_refused_at_the_door_and_leaves_no_trace(

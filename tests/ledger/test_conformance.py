@@ -18,7 +18,6 @@ from armory_trio.ledger import (
     LedgerStore,
     Operation,
     Release,
-    Resolve,
     aged,
     apply,
     key_text,
@@ -162,14 +161,26 @@ class Hoarder(OddLedger):
 class Forgetful(OddLedger):
     """Forgets what is unknown, too."""
 
+    gone: frozenset[str] = frozenset()
+
     async def forget(self, *, ended_before: float) -> int:
-        for row in await self.right.list(states=["unknown"]):
-            await self.right.apply(
-                Resolve(key_text=row.key, attempt_id=row.attempt_id, decision="abandoned", receipt="{}")
-            )
-        count = await self.right.forget(ended_before=ended_before)
-        await self.right.forget(ended_before=self.now() + 0.001)
-        return count
+        self.gone = frozenset(row.key for row in await self.right.list(states=["unknown"], limit=1_000))
+        return await self.right.forget(ended_before=ended_before)
+
+    async def list(
+        self,
+        *,
+        states: Collection[AttemptState] | None = None,
+        tenant: str | None = None,
+        tool_name: str | None = None,
+        host: str | None = None,
+        after: str | None = None,
+        limit: int = 100,
+    ) -> Sequence[Attempt]:
+        rows = await self.right.list(
+            states=states, tenant=tenant, tool_name=tool_name, host=host, after=after, limit=limit
+        )
+        return [row for row in rows if row.key not in self.gone]
 
 
 class Inclusive(OddLedger):

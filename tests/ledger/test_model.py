@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Final, TypeVar
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from msgspec.structs import replace
 
+from armory_trio import DefinitionError
 from armory_trio.definitions import Effect
 from armory_trio.ledger import (
     Abandoned,
@@ -189,7 +191,12 @@ class Claimers(RuleBasedStateMachine):
         assert self.row is not None
         assert self.row.ended_at is not None
         self.forgetting = True
-        count = at_once(self.ledger.forget(ended_before=self.row.ended_at + later))
+        instant = self.row.ended_at + later
+        if instant > self.time:
+            with pytest.raises(DefinitionError):
+                at_once(self.ledger.forget(ended_before=instant))
+            self.time = instant
+        count = at_once(self.ledger.forget(ended_before=instant))
         assert count == later
         self.may_start += later
         if later:

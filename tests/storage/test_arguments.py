@@ -103,13 +103,31 @@ async def test_what_is_no_instant_forgets_nothing(given: object, opening: Openin
 
 @requirement("storage.arguments")
 @opened
-@pytest.mark.parametrize("all_of_it", [math.inf, 10**400], ids=["infinite", "huge"])
-async def test_every_number_is_an_instant_however_large(all_of_it: float, opening: Opening, tmp_path: Path) -> None:
+@pytest.mark.parametrize("large", [math.inf, 10**400], ids=["infinite", "huge"])
+async def test_every_number_that_is_over_is_an_instant_however_large(
+    large: float, opening: Opening, tmp_path: Path
+) -> None:
     async with opening(tmp_path) as kept:
         await fill(kept)
 
-        assert await kept.ledger.forget(ended_before=-all_of_it) == await kept.journal.forget(before=-all_of_it) == 0
-        assert await kept.ledger.forget(ended_before=all_of_it) == await kept.journal.forget(before=all_of_it) == 1
+        assert await kept.ledger.forget(ended_before=-large) == await kept.journal.forget(before=-large) == 0
+
+
+@requirement("storage.arguments")
+@opened
+@pytest.mark.parametrize("ahead", [60.0, math.inf, 10**400], ids=["a minute", "infinite", "huge"])
+async def test_what_would_forget_what_has_only_just_been_done_is_refused(
+    ahead: float, opening: Opening, tmp_path: Path
+) -> None:
+    async with opening(tmp_path) as kept:
+        await fill(kept)
+        instant = kept.ledger.now() + ahead if ahead == 60.0 else ahead
+
+        with pytest.raises(DefinitionError, match="ended_before: must not be in the future"):
+            await kept.ledger.forget(ended_before=instant)
+        with pytest.raises(DefinitionError, match="before: must not be in the future"):
+            await kept.journal.forget(before=instant)
+        assert await counts(kept) == (1, 1, 1)
 
 
 STATES: Final = "claimed, started, completed, unknown, abandoned"
@@ -323,7 +341,9 @@ async def test_every_kind_of_database_takes_the_largest_numbers(where: str) -> N
         assert len(await kept.ledger.list(limit=10**30)) == len(await kept.journal.read(limit=10**30)) == 1
         assert await kept.journal.read(after=10**30) == ()
         assert await kept.ledger.forget(ended_before=-math.inf) == await kept.journal.forget(before=-math.inf) == 0
-        assert await kept.ledger.forget(ended_before=math.inf) == await kept.journal.forget(before=10**400) == 1
+        for everything in (math.inf, 10**400):
+            with pytest.raises(DefinitionError):
+                await kept.ledger.forget(ended_before=everything)
 
 
 @requirement("storage.options")

@@ -12,6 +12,7 @@ import trio
 
 from armory_trio import (
     CallNext,
+    DefinitionError,
     Limits,
     LiveToolbox,
     MiddlewareCall,
@@ -141,6 +142,26 @@ async def test_what_is_to_be_let_be_according_to_the_far_side_is_a_conflict() ->
 
 def _raises(_: UnknownAttempt) -> object:
     raise OSError("no route to the bank")
+
+
+@requirement("keeping.recover")
+@pytest.mark.parametrize("durable", [True, False])
+@pytest.mark.parametrize("wrong", ["reconcile", "release"])
+async def test_what_recover_is_asked_for_is_true_or_false(wrong: str, durable: bool) -> None:
+    bank = Bank()
+    asked: list[UnknownAttempt] = []
+
+    def ask(attempt: UnknownAttempt) -> Reconciled | None:
+        asked.append(attempt)
+        return Reconciled("retry", "the bank never saw it")
+
+    store = Troubled() if durable else None
+    async with open_supervisor(asking(bank, ask), ledger=store, default_request_context=HER) as supervisor:
+        await supervisor.execute(PAY, idempotency_key="k")
+        with pytest.raises(DefinitionError, match=f"recover: {wrong}: must be True or False, not 'yes'"):
+            await supervisor.recover(**{wrong: cast("bool", "yes")})
+
+    assert asked == []
 
 
 UNABLE: Mapping[str, Callable[[UnknownAttempt], object]] = {
