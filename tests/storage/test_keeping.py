@@ -139,11 +139,11 @@ async def test_what_is_no_length_of_time_is_refused(make: Callable[[], object], 
 
 async def fill(store: SqlStore, count: int = 400, *, first: int = 0, kept: int = 20) -> None:
     """Write *count* entries of some kilobytes each, and forget all but a few."""
-    now = store.now()
+    began = store.now() - count
     for start in range(0, count, 100):
         numbers = range(first + start, first + start + 100)
-        await store.journal.append([published(number, now + number - first, size=5_000) for number in numbers])
-    await store.journal.forget(before=now + count - kept)
+        await store.journal.append([published(number, began + number - first, size=5_000) for number in numbers])
+    await store.journal.forget(before=began + count - kept)
 
 
 async def entries(store: SqlStore) -> list[str]:
