@@ -30,6 +30,7 @@ _SQLITE: Final[Mapping[str, tuple[Fault, str]]] = {
 _POSTGRES: Final[Mapping[str, tuple[Fault, str]]] = {
     "57014": ("slow", "no answer within the timeout"),
     "25P03": ("lost", "the server ended a transaction that stood still"),
+    "25P04": ("lost", "the server ended a transaction that took too long"),
     "55P03": ("locked", "another transaction held a lock for longer than the timeout"),
     "40001": ("again", "another host changed the same rows, again and again"),
     "40P01": ("again", "another host held the same rows, again and again"),

@@ -15,12 +15,13 @@ from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-import psycopg
+import psycopg.errors
 import pytest
 import trio
+from sqlalchemy import exc
 
 from armory_trio import DefinitionError, StoreUnavailable
-from armory_trio.storage._faults import words_of
+from armory_trio.storage._faults import fault_of, words_of
 from armory_trio.storage._rows import Operation, View
 from armory_trio.storage.sql import SqlStore, open_store
 from tests.requirements import requirement
@@ -177,13 +178,16 @@ async def test_a_full_disk_is_said_and_used_again_when_there_is_room(path: Path)
 
 
 @requirement("storage.faults")
-async def test_a_thread_that_hangs_is_given_up_and_the_next_one_goes_on(where: str) -> None:
+async def test_a_thread_that_hangs_is_given_up_and_the_next_one_goes_on(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("armory_trio.storage._writer.GRACE", 0.2)
     stuck = threading.Event()
 
     def hang(_view: View, _now: float) -> None:
         stuck.wait(BOUND)
 
-    async with open_store(where, timeout=0.2) as store:
+    async with open_store(where, timeout=1.0) as store:  # enough for the others, whatever else the machine has to do
         lanes = store.grants._lanes  # pyright: ignore[reportPrivateUsage]  # the public operations don't hang
         with pytest.raises(StoreUnavailable, match="no answer") as caught, trio.fail_after(BOUND):
             await lanes.run(Operation(hang))
@@ -397,3 +401,57 @@ def test_what_sqlite_says_is_told_in_words(name: str, words: str) -> None:
 
     assert words in words_of(error, "s3cret")
     assert "s3cret" not in words_of(error, "s3cret")
+
+
+@requirement("storage.faults")
+@pytest.mark.parametrize(
+    ("state", "fault", "words"),
+    [
+        ("08006", "lost", "the connection was lost"),
+        ("08P01", "lost", "the connection was lost"),
+        ("25006", "lost", "read-only"),
+        ("25P03", "lost", "stood still"),
+        ("25P04", "lost", "took too long"),
+        ("28P01", "lost", "refused the user"),
+        ("3D000", "lost", "no such database"),
+        ("53300", "other", "disk, memory or connections"),
+        ("55P03", "locked", "held a lock"),
+        ("57014", "slow", "no answer within the timeout"),
+        ("57P01", "lost", "shutting down or starting"),
+        ("57P03", "lost", "shutting down or starting"),
+        ("57P05", "lost", "shutting down or starting"),
+        ("XX001", "other", "damaged"),
+        (None, "lost", "can't be reached"),
+    ],
+)
+def test_what_a_server_says_is_told_in_words_whatever_class_of_error_it_comes_as(
+    state: str | None, fault: str, words: str
+) -> None:
+    try:
+        kind = psycopg.OperationalError if state is None else psycopg.errors.lookup(state)
+    except KeyError:  # newer than the driver
+        kind = type("Newer", (psycopg.InternalError,), {"sqlstate": state})
+    origin = kind("it says s3cret")
+    error = exc.DBAPIError.instance("SELECT 1", None, origin, psycopg.Error)
+
+    assert isinstance(error, exc.DBAPIError)
+    assert (type(error) is not exc.DBAPIError, error.orig) == (True, origin)
+    assert fault_of(error) == fault
+    assert words in words_of(error, "s3cret")
+
+
+@OURS
+@requirement("storage.faults")
+@pytest.mark.parametrize("writes", [True, False], ids=["writes", "reads"])
+async def test_a_transaction_that_the_server_ended_because_it_stood_still_is_an_unavailable_store(
+    schema: str, writes: bool
+) -> None:
+    def dawdle(_view: View, _now: float) -> None:
+        time.sleep(0.8)
+
+    async with open_store(schema, timeout=0.5) as store:
+        lanes = store.grants._lanes  # pyright: ignore[reportPrivateUsage]  # the public operations don't dawdle
+        with pytest.raises(StoreUnavailable, match="stood still") as caught, trio.fail_after(BOUND):
+            await lanes.run(Operation(dawdle, writes=writes))
+
+    assert not caught.value.maybe_done
