@@ -49,7 +49,7 @@ _NOT_RUN: Final[Mapping[str, str]] = {
     "RATE_LIMITED": "it was called too often",
     "GUARDRAIL_BLOCKED": "its arguments were refused by a safety check",
     "LOOP_BLOCKED": "the same call was repeated too often",
-    "IDEMPOTENCY_CONFLICT": "its idempotency key was used before for other arguments",
+    "IDEMPOTENCY_CONFLICT": "its idempotency key was used before",
     "IDEMPOTENCY_CYCLE": "it would have to wait for itself",
     "CAPACITY_CYCLE": "it would have to wait for work that waits for it",
     "DEADLINE_EXCEEDED": "its deadline passed before it could start",

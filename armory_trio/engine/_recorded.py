@@ -97,23 +97,31 @@ def _go_on(record: Record, plan: Plan, entry: Entry, found: object) -> None:
         case Unknown(attempt=attempt):
             _unknown(record, entry, attempt)
         case Conflict(attempt=attempt):
-            message = f"the idempotency key {entry.key.key!r} was used for other arguments"
-            _conflict(record, entry, attempt, message)
+            _conflict(record, entry, attempt)
         case Abandoned(attempt=attempt):
-            message = (
-                f"the attempt with the idempotency key {entry.key.key!r} was given up, and is not to be tried again"
-            )
-            _conflict(record, entry, attempt, message)
+            _given_up(record, entry, attempt)
         case Refused(reason=reason):
             refuse(record, "unavailable", "LEDGER_UNAVAILABLE", f"the ledger refused it: {reason}")
         case _:
             refuse(record, "unavailable", "LEDGER_UNAVAILABLE", "the ledger answered something that it can't mean")
 
 
-def _conflict(record: Record, entry: Entry, attempt: Attempt, message: str) -> None:
+def _conflict(record: Record, entry: Entry, attempt: Attempt) -> None:
     entry.about = Idempotency("conflict", entry.key.key, attempt.attempt_id)
-    details: dict[str, object] = {"key": entry.key.key, "attempt_id": attempt.attempt_id}
-    refuse(record, "conflict", "IDEMPOTENCY_CONFLICT", message, details)
+    message = f"the idempotency key {entry.key.key!r} was used for other arguments"
+    refuse(record, "conflict", "IDEMPOTENCY_CONFLICT", message, _named(entry, attempt))
+
+
+def _named(entry: Entry, attempt: Attempt) -> dict[str, object]:
+    return {"key": entry.key.key, "attempt_id": attempt.attempt_id}
+
+
+def _given_up(record: Record, entry: Entry, attempt: Attempt) -> None:
+    """That nobody is to try it again says nothing of what the world has seen of it: the effect is what is recorded."""
+    message = f"the attempt with the idempotency key {entry.key.key!r} was given up, and is not to be tried again"
+    error = ToolError("conflict", "IDEMPOTENCY_CONFLICT", message, details=_named(entry, attempt))
+    result = _failed(record, error, attempt, ran=False)
+    answer(record, _own(record, result, Idempotency("conflict", entry.key.key, attempt.attempt_id)))
 
 
 def _share(record: Record, entry: Entry, result: ToolResult[object]) -> None:
@@ -149,7 +157,7 @@ def _replay(record: Record, plan: Plan, entry: Entry, attempt: Attempt) -> None:
     except Exception as exc:  # a contract of the user's may refuse what another version of it wrote
         _log.warning("what %s came to before can't be read: %s", record.name, description_of(exc))
         message = "it was done before, and what it answered then can't be read any more"
-        result = _unreadable(record, attempt, message)
+        result = _failed(record, ToolError("internal", "OUTPUT_INVALID", message), attempt, ran=True)
     _tell(record, _own(record, msgspec.structs.replace(result, effect=attempt.effect), key))
 
 
@@ -179,9 +187,8 @@ def _bare(attempt: Attempt) -> ToolResult[object]:
     return ToolResult(attempt.execution_id, "", attempt.tool_name, "success", effect=attempt.effect)
 
 
-def _unreadable(record: Record, attempt: Attempt, message: str) -> ToolResult[object]:
-    error = ToolError("internal", "OUTPUT_INVALID", message)
-    words = (TextContent(words_for_error(record.name, error, attempt.effect, ran=True, chunks=0)),)
+def _failed(record: Record, error: ToolError, attempt: Attempt, *, ran: bool) -> ToolResult[object]:
+    words = (TextContent(words_for_error(record.name, error, attempt.effect, ran=ran, chunks=0)),)
     return ToolResult(
         record.id, record.call_id, record.name, "error", content=words, error=error, effect=attempt.effect
     )

@@ -129,7 +129,7 @@ CODES: Final[dict[str, tuple[Category, int, str]]] = {
     "LEDGER_UNAVAILABLE": ("unavailable", 0, "record of past calls could not be reached"),
     "BUDGET_EXCEEDED": ("conflict", 0, "budget of this run is used up"),
     "LOOP_BLOCKED": ("conflict", 0, "repeated too often"),
-    "IDEMPOTENCY_CONFLICT": ("conflict", 0, "used before for other arguments"),
+    "IDEMPOTENCY_CONFLICT": ("conflict", 0, "its idempotency key was used before"),
     "IDEMPOTENCY_CYCLE": ("conflict", 0, "wait for itself"),
     "CAPACITY_CYCLE": ("conflict", 0, "wait for work that waits for it"),
     "TRANSIENT_ERROR": ("transient", 1, "failed for a passing reason"),

@@ -47,7 +47,8 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     ),
     "keeping.abandoned": Requirement(
         "design 12, armorer-core 7G.42",
-        "What somebody decided to let be is a conflict for whoever asks for it again, and never runs.",
+        "What somebody decided to let be is a conflict for whoever asks for it again, and never runs; that it was given up "
+        "is no word about what the world has seen of it.",
     ),
     "keeping.batches": Requirement(
         "design 12, armorer-core 7E.27",

@@ -255,7 +255,10 @@ async def test_what_was_given_up_is_not_tried_again() -> None:
         later = await it.execute(ToolCall("pay", {"fails": "after"}), idempotency_key="k")
 
     for told in (decided, later):
-        assert (code_of(told), told_of(told), told.effect) == ("IDEMPOTENCY_CONFLICT", "conflict", "none")
+        assert (code_of(told), told_of(told), told.effect) == ("IDEMPOTENCY_CONFLICT", "conflict", "unknown")
+        assert "may have taken effect" in told.text
+        assert "other arguments" not in told.text
+        assert "Nothing was changed" not in told.text
     assert bank.began == 1
 
 
