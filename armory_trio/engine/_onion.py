@@ -204,9 +204,10 @@ class OnionBody:
         else:  # what the last one did stays known, and what it did to its arguments does not
             record.validated = _own_copy(self._call.given)
             record.past_effect = strongest(record.past_effect, record.own_effect())
-            record.returned, record.failure_effect = False, None
             if record.journal is not None:
                 record.journal.restart()
+        # What was raised before, also in the place of a first attempt, says nothing about this one.
+        record.returned, record.failure_effect = False, None
         record.attempts += 1
         record.stages = tuple(stages) or None
         if record.core.log.active or record.attempts > 1:

@@ -101,6 +101,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "keeping.down.read-only": Requirement(
         "design 12", "A call that changes nothing runs without the ledger, and its result says that it is not recorded."
     ),
+    "keeping.down.retried": Requirement(
+        "design 7 and 12",
+        "That a body could not begin at first, since that could not be recorded, says nothing of what it does when a "
+        "middleware lets it begin later.",
+    ),
     "keeping.down.window": Requirement("design 7 and 12", "An effect window that can't be recorded is not entered."),
     "keeping.effect.none": Requirement(
         "design 12, armorer-core 7E.30",

@@ -8,7 +8,19 @@ import pytest
 import trio
 import trio.testing
 
-from armory_trio import DefinitionError, Limits, Toolbox, ToolCall, ToolResult, open_supervisor, tool
+from armory_trio import (
+    CallNext,
+    DefinitionError,
+    Limits,
+    MiddlewareCall,
+    Toolbox,
+    ToolCall,
+    ToolContext,
+    ToolFailure,
+    ToolResult,
+    open_supervisor,
+    tool,
+)
 from armory_trio.ledger import (
     Answer,
     Claim,
@@ -69,6 +81,33 @@ async def test_what_can_not_be_recorded_does_not_begin(
     assert took <= 5.01
     assert (told_of(again), bank.paid) == ("fresh", [100])
     assert supervisor.report is not None and supervisor.report.bugs == ()
+
+
+@requirement("keeping.down.retried")
+@pytest.mark.parametrize("keyed", [True, False])
+@pytest.mark.parametrize("windows", [True, False])
+async def test_what_a_first_try_did_not_begin_is_no_word_about_what_the_next_one_did(
+    windows: bool, keyed: bool, autojump_clock: trio.abc.Clock
+) -> None:
+    bank, store = Bank(), Troubled(Clock(with_trio=True))
+    store.trouble[Start] = "raises"
+
+    async def heals(_call: MiddlewareCall, _context: ToolContext, call_next: CallNext) -> object:
+        with pytest.raises(ToolFailure, match="can't be recorded"):
+            await call_next()
+        store.trouble.clear()
+        return await call_next()
+
+    call = ToolCall("wire" if windows else "pay", {"fails": "after"})
+    key = "k" if keyed else None
+    toolbox = Toolbox(bank.tools(), middleware=[heals])
+    async with open_supervisor(toolbox, ledger=store, default_request_context=HER) as supervisor:
+        result = await supervisor.execute(call, idempotency_key=key)
+        kept = await the_attempt(store)
+
+    assert (bank.paid, result.attempts) == ([100], 1)
+    assert result.effect == ("completed" if windows else "unknown")
+    assert kept is not None and kept.state == ("completed" if windows else "unknown")
 
 
 @requirement("keeping.down.read-only")
