@@ -9,6 +9,7 @@ import click
 import trio
 
 from ._exit import FAILED, UNCERTAIN
+from ._ledger_help import AUTHORIZE, EXAMPLES, FORGET, LIST, RESOLVE, SHOW
 from ._ledger_store import Undone, Unsure, store_named
 from ._parameters import Count
 from ._streams import Claim, say
@@ -19,65 +20,6 @@ if TYPE_CHECKING:  # whoever runs calls does not pay for the ledger
 
 STATES: Final[tuple[AttemptState, ...]] = ("claimed", "started", "completed", "unknown", "abandoned")
 CHOICES: Final[tuple[Choice, ...]] = ("release", "retry", "completed", "abandoned")
-_EXAMPLES: Final = """\
-\b
-Examples:
-  export ARMORY_TRIO_STORE=/var/lib/host/store.db
-  armory-trio ledger list
-  armory-trio ledger show exe-1f2e3d4c-7 --arguments
-  armory-trio ledger resolve order-8 --decision retry --evidence "not at the bank" --by bob
-  armory-trio ledger forget --ended-before 30d --dry-run
-
-\b
-Exit codes:
-  0  done; of list: nothing that is listed waits for a decision
-  1  not done: there is no such attempt, somebody may be at it, or was faster, or the answer was no
-  2  wrong usage, or a store or keys that cannot be used
-  3  list: something that is listed waits for a decision; else: nobody knows whether it was done
-  130  stopped by SIGINT
-  141  the reader of the output went away
-"""
-_LIST: Final = """\
-\b
-Examples:
-  armory-trio ledger list --tenant acme
-  armory-trio ledger list --state unknown --json | jq -r .attempt_id
-  armory-trio ledger list --all --tool default:pay --limit 20
-
-\b
-Exit codes:
-  0  nothing that is listed waits for a decision
-  2  wrong usage, or a store that cannot be used
-  3  something that is listed waits for a decision
-  130  stopped by SIGINT
-  141  the reader of the output went away
-"""
-_SHOW: Final = """\
-\b
-Examples:
-  armory-trio ledger show exe-1f2e3d4c-7
-  armory-trio ledger show order-8 --tenant acme --tool pay --arguments --result
-"""
-_RESOLVE: Final = """\
-\b
-Examples:
-  armory-trio ledger resolve ID --decision retry --evidence "ticket 7: not at the bank" --by bob
-  armory-trio ledger resolve ID --decision completed --result '"paid"' --evidence "the statement" --by bob
-  armory-trio ledger resolve ID --decision abandoned --evidence "order cancelled" --by bob --yes
-  armory-trio ledger resolve ID --decision retry --evidence "ticket 7" --by bob --print > receipt.json
-  armory-trio ledger resolve ID --decision release
-
-\b
-The file of keys is for its owner alone (chmod 600):
-  {"default": [{"id": "2026-09", "secret": "<base64>"}, {"id": "2026-03", "secret": "env:OLD_KEY"}]}
-"""
-_FORGET: Final = """\
-\b
-Examples:
-  armory-trio ledger forget --ended-before 30d --dry-run
-  armory-trio ledger forget --ended-before 2026-09-01
-  armory-trio ledger forget --ended-before 2026-09-01T12:00:00+02:00
-"""
 
 
 class _Which(TypedDict):
@@ -97,17 +39,26 @@ class _ListOptions(_Which):
     as_json: bool
 
 
-class _ResolveOptions(_Which):
-    decision: Choice
+class _Signing(_Which):
+    """What a receipt says beside its decision, and what becomes of it."""
+
     evidence: str | None
     by: str | None
-    result: str | None
-    result_file: str | None
     nonce: str | None
     keys: str | None
     domain: str
     print_it: bool
     yes: bool
+
+
+class _ResolveOptions(_Signing):
+    decision: Choice
+    result: str | None
+    result_file: str | None
+
+
+class _AuthorizeOptions(_Signing):
+    under: str
 
 
 _store = click.option(
@@ -129,6 +80,24 @@ def _which(function: Callable[..., int]) -> Callable[..., int]:
     return function
 
 
+def _signing(function: Callable[..., int]) -> Callable[..., int]:
+    for option in (
+        click.option("--yes", is_flag=True, help="Do not ask whether to."),
+        click.option("--print", "print_it", is_flag=True, help="Change nothing: print the signed receipt, as JSON."),
+        click.option(
+            "--domain", default="default", show_default=True, metavar="NAME", help="The security domain of the host."
+        ),
+        click.option("--keys", metavar="FILE", help="The keys that receipts are signed with.  [env: ARMORY_TRIO_KEYS]"),
+        click.option(
+            "--nonce", metavar="TEXT", help="Tells the receipt from every other one.  [default: a random one]"
+        ),
+        click.option("--by", metavar="WHO", help="Who decides."),
+        click.option("--evidence", metavar="TEXT", help="Why: what the far side said, a ticket."),
+    ):
+        function = option(function)
+    return function
+
+
 def run_telling(main: Callable[[], Awaitable[int]]) -> int:
     """Run *main*, and say what it could not do."""
     try:
@@ -141,7 +110,7 @@ def run_telling(main: Callable[[], Awaitable[int]]) -> int:
         return UNCERTAIN
 
 
-@click.group(cls=Group, no_args_is_help=False, epilog=_EXAMPLES)
+@click.group(cls=Group, no_args_is_help=False, epilog=EXAMPLES)
 def ledger() -> None:
     """Look at what hosts left behind, and decide about it, while they run.
 
@@ -150,7 +119,7 @@ def ledger() -> None:
     """
 
 
-@ledger.command("list", epilog=_LIST)
+@ledger.command("list", epilog=LIST)
 @click.option("--state", type=click.Choice(STATES), multiple=True, help="Only those in this state; may be repeated.")
 @_which
 @click.option("--host", metavar="ID", help="Only those that this host made.")
@@ -199,7 +168,7 @@ def _is_text(word: str) -> bool:
     return True
 
 
-@ledger.command("show", epilog=_SHOW)
+@ledger.command("show", epilog=SHOW)
 @click.argument("attempt")
 @_which
 @click.option("--arguments", is_flag=True, help="Show its arguments, which may be private.")
@@ -228,19 +197,13 @@ def show_command(
     )
 
 
-@ledger.command("resolve", epilog=_RESOLVE)
+@ledger.command("resolve", epilog=RESOLVE)
 @click.argument("attempt")
 @_which
 @click.option("--decision", type=click.Choice(CHOICES), required=True, help="What is decided; show tells what can be.")
-@click.option("--evidence", metavar="TEXT", help="Why: what the far side said, a ticket.")
-@click.option("--by", metavar="WHO", help="Who decides.")
 @click.option("--result", metavar="JSON", help="How it ended, for completed: the value, as JSON.")
 @click.option("--result-file", metavar="FILE", help="The same from a file, or - for standard input.")
-@click.option("--nonce", metavar="TEXT", help="Tells the receipt from every other one.  [default: a random one]")
-@click.option("--keys", metavar="FILE", help="The keys that receipts are signed with.  [env: ARMORY_TRIO_KEYS]")
-@click.option("--domain", default="default", show_default=True, metavar="NAME", help="The security domain of the host.")
-@click.option("--print", "print_it", is_flag=True, help="Change nothing: print the signed receipt, as JSON.")
-@click.option("--yes", is_flag=True, help="Do not ask whether to.")
+@_signing
 @click.pass_obj
 def resolve_command(claim: Claim, /, attempt: str, **options: Unpack[_ResolveOptions]) -> int:
     """Decide about an ATTEMPT without a known end.
@@ -286,15 +249,59 @@ def _require_fitting(options: _ResolveOptions) -> None:
     if decision != "completed" and given:
         raise click.UsageError(f"a result belongs to the decision completed, not to {decision}")
     if decision != "release":
-        missing = [name for name in ("evidence", "by") if not (options[name] or "").strip()]
-        if missing:
-            raise click.UsageError(f"{decision} needs {' and '.join(f'--{name}' for name in missing)}, for its receipt")
+        _why(options, decision)
         return
     receipt_only = [name for name in ("evidence", "by", "nonce") if options[name] is not None]
     if options["print_it"]:
         receipt_only.append("print")
     if receipt_only:
         raise click.UsageError(f"a release has no receipt, so it takes no --{receipt_only[0]}")
+
+
+def _why(options: _Signing, decision: str) -> tuple[str, str]:
+    """Why it is decided, and by whom.
+
+    Raises:
+        click.UsageError: One of them is missing.
+    """
+    evidence, by = options["evidence"] or "", options["by"] or ""
+    missing = [f"--{name}" for name, said in (("evidence", evidence), ("by", by)) if not said.strip()]
+    if missing:
+        raise click.UsageError(f"{decision} needs {' and '.join(missing)}, for its receipt")
+    return evidence, by
+
+
+@ledger.command("authorize", epilog=AUTHORIZE)
+@click.argument("attempt")
+@_which
+@click.option("--under", required=True, metavar="REVISION", help="The policy revision of the hosts that may tell it.")
+@_signing
+@click.pass_obj
+def authorize_command(claim: Claim, /, attempt: str, **options: Unpack[_AuthorizeOptions]) -> int:
+    """Let the result of an ATTEMPT be told under another policy.
+
+    It was done when other rules were in force, so hosts don't tell it again. Somebody looked at it, and says that the
+    rules of today allow it. That takes a receipt, signed with the keys of the host, that says why and by whom.
+    """
+    evidence, by = _why(options, "authorize")
+    where, streams = store_named(options["store"]), claim()
+    from ._ledger_authorizing import Authorization, authorize  # noqa: PLC0415  # as above
+    from ._ledger_finding import Filters  # noqa: PLC0415  # as above
+    from ._ledger_keys import load_keys  # noqa: PLC0415  # as above
+
+    asked = Authorization(
+        word=attempt,
+        filters=Filters(tenant=options["tenant"], tool=options["tool"]),
+        under=options["under"],
+        evidence=evidence,
+        by=by,
+        nonce=options["nonce"],
+        keys=load_keys(options["keys"]),
+        domain=options["domain"],
+        prints=options["print_it"],
+        yes=options["yes"],
+    )
+    return run_telling(lambda: authorize(where, asked, streams))
 
 
 class _Instant(click.ParamType[Callable[[float], float]]):
@@ -317,7 +324,7 @@ class _Instant(click.ParamType[Callable[[float], float]]):
             self.fail(wrong, param, ctx)
 
 
-@ledger.command("forget", epilog=_FORGET)
+@ledger.command("forget", epilog=FORGET)
 @_store
 @click.option(
     "--ended-before",

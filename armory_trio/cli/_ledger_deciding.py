@@ -136,7 +136,7 @@ async def resolve(where: str, asked: Resolution, streams: Streams) -> int:
         receipt = await _signed(attempt, asked, store.now())
         if asked.prints:
             assert receipt is not None
-            return show(streams, [_written(receipt)])
+            return show(streams, [written(receipt)])
         if not asked.yes:
             await require_yes(open_terminal(), question(attempt, asked, store.now()))
         try:
@@ -207,7 +207,8 @@ async def _signed(attempt: Attempt, asked: Resolution, now: float) -> Receipt | 
         raise Unusable(f"--domain {error.reason}") from error
 
 
-def _written(receipt: Receipt) -> str:
+def written(receipt: Receipt) -> str:
+    """*receipt* as a line of JSON."""
     return json.dumps(receipt.to_json(), separators=(",", ":"))
 
 
@@ -291,13 +292,17 @@ def _outcome(answer: Answer, attempt: Attempt, choice: Choice) -> list[str]:
             return [plain(f"{name} is released: {_AFTERWARDS['release']}")]
         case Done(after):
             return [plain(f"{name} is decided: {choice}: {_AFTERWARDS[choice]}"), plain(words_of(after))]
-        case FenceLost(None):
-            raise Undone(f"{name} is not there any more: it was released or forgotten; nothing was decided")
-        case FenceLost(Attempt() as other):
-            raise Undone(
-                f"{name} is not there any more: attempt {other.attempt_id} (number {other.number}) took its place;"
-                " nothing was decided"
-            )
+        case FenceLost():
+            raise Undone(taken(name, answer))
         case _:
             reason = answer.reason if isinstance(answer, Refused) else f"the ledger answered {answer}"
             raise Undone(f"{name}: somebody was faster, and nothing is decided here: {reason}")
+
+
+def taken(name: str, lost: FenceLost) -> str:
+    """What is said of an attempt, called *name*, that is not there any more."""
+    other = lost.attempt
+    gone = "it was released or forgotten"
+    if other is not None:
+        gone = f"attempt {other.attempt_id} (number {other.number}) took its place"
+    return f"{name} is not there any more: {gone}; nothing was decided"

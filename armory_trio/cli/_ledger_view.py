@@ -168,6 +168,8 @@ def whole(attempt: Attempt, now: float, store: str, private: Private) -> Iterato
         yield _row(name, _when(instant, now))
     yield _row("lease", f"{'live until' if is_live(attempt, now) else 'over since'} {_lease(attempt, now)}")
     yield _row("receipt", _receipt_line(attempt))
+    if attempt.authorization is not None:
+        yield _row("allowed", _authorization_line(attempt.authorization))
     yield _row(
         "arguments", _private(attempt.arguments or None, "not known", shown=private.arguments, how="--arguments")
     )
@@ -205,11 +207,18 @@ def _private(text: str | None, otherwise: str, *, shown: bool, how: str) -> str:
 
 def receipt_of(attempt: Attempt, *, result: bool) -> Document | None:
     """The decision that *attempt* stands by, as JSON; without its result unless that is to be shown."""
+    receipt = _object(attempt.receipt)
+    if receipt is None or result:
+        return receipt
+    return {name: value for name, value in receipt.items() if name != "result"}
+
+
+def _object(text: str | None) -> Document | None:
+    """The JSON object that *text* is; None if it is none."""
     with suppress(ValueError):
-        found: object = None if attempt.receipt is None else json.loads(attempt.receipt)
+        found: object = None if text is None else json.loads(text)
         if isinstance(found, dict):
-            receipt = cast("Document", found)
-            return receipt if result else {name: value for name, value in receipt.items() if name != "result"}
+            return cast("Document", found)
     return None
 
 
@@ -217,9 +226,18 @@ def _receipt_line(attempt: Attempt) -> str:
     receipt = receipt_of(attempt, result=False)
     if receipt is None:
         return "none: nobody has decided about it"
+    return f"{receipt.get('decision')}, {_by(receipt)}"
+
+
+def _authorization_line(text: str) -> str:
+    receipt = _object(text) or {}
+    return f"to be told under {receipt.get('policy_revision')}, {_by(receipt)}"
+
+
+def _by(receipt: Document) -> str:
     at = receipt.get("authorized_at")
     when = utc(at) if isinstance(at, int | float) else "?"
-    return f"{receipt.get('decision')}, by {receipt.get('authorized_by')} at {when}: {receipt.get('evidence')}"
+    return f"by {receipt.get('authorized_by')} at {when}: {receipt.get('evidence')}"
 
 
 def _next(attempt: Attempt, now: float, store: str) -> Iterator[str]:
@@ -278,6 +296,7 @@ def document(attempt: Attempt, now: float, private: Private | None = None) -> st
     }
     if private is not None:
         told["receipt"] = receipt_of(attempt, result=private.result)
+        told["authorization"] = _object(attempt.authorization)
         if private.arguments:
             told["arguments"] = _parsed(attempt.arguments)
         if private.result:

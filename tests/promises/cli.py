@@ -198,6 +198,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 12, design 15",
         "About an attempt that somebody may be at, that is gone, or that was decided, nothing is decided, and why is said.",
     ),
+    "cli.ledger.authorize": Requirement(
+        "design 12, armorer-core 7F.36",
+        "Somebody may let the result of an attempt be told under other rules than those that it was recorded under, by a "
+        "signed receipt that is kept, and shown.",
+    ),
     "cli.ledger.confirm": Requirement(
         "design 12",
         "Nothing is decided before somebody at the terminal has agreed, or has said beforehand that he does.",
