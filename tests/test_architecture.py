@@ -161,6 +161,7 @@ ORDER: Final = {
         "capacity/_planner",
         "capacity/__init__",
         "_concurrency",
+        "_copies",
         "_retelling",
         "_line",
         "_entries",

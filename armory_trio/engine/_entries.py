@@ -15,7 +15,7 @@ from ..errors import ArmoryError
 from ._concurrency import Latch, leaves
 from ._line import Line
 from ._permits import RECORD_TIMEOUT
-from ._retelling import written
+from ._retelling import apart, written
 
 if TYPE_CHECKING:  # loaded by who has a key
     from ..definitions._outputs import OutputContract
@@ -297,8 +297,9 @@ class Entry:
             known = not missing and (self.pause == "waits" or (result.effect != "unknown" and self.pause is None))
             said = Idempotency(outcome, self.told_key, self.attempt_id, known)
             result = msgspec.structs.replace(result, idempotency=said)
-        if not _leaves_the_key(kept):
-            self.result = msgspec.structs.replace(kept, idempotency=result.idempotency)
+        if self.line and not _leaves_the_key(kept):
+            # Before the caller has its own, and may change it.
+            self.result = apart(msgspec.structs.replace(kept, idempotency=result.idempotency))
         return result
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
@@ -16,6 +15,7 @@ from ..errors import ExecutionAborted, ExecutionOver, RepeatRefused
 from ._abort import abort_children, request_abort
 from ._chunks import Kept, Pipeline, Staged, StreamOfChunks
 from ._concurrency import Latch, open_private_nursery
+from ._copies import own_copy
 from ._entries import begun_or_failed
 from ._events import ExecutionStarted
 from ._execution import Record
@@ -200,9 +200,9 @@ class OnionBody:
     def _begin(self, stages: Sequence[ChunkStage]) -> None:
         record = self._record
         if not record.attempts:
-            self._call.given = _own_copy(record.validated) if self._plan.middleware else None
+            self._call.given = own_copy(record.validated) if self._plan.middleware else None
         else:  # what the last one did stays known, and what it did to its arguments does not
-            record.validated = _own_copy(self._call.given)
+            record.validated = own_copy(self._call.given)
             record.past_effect = strongest(record.past_effect, record.own_effect())
             if record.journal is not None:
                 record.journal.restart()
@@ -236,26 +236,6 @@ class OnionBody:
 
 
 _STREAMS: Final = ("generator", "async-generator")
-
-_UNCHANGING: Final = frozenset[type]((type(None), bool, int, float, str, bytes))
-
-
-def _own_copy(validated: object) -> object:
-    """A copy of arguments, of which a body may change what it was given; the same ones if nothing in them can change.
-
-    What cannot be copied is shared.
-    """
-    if isinstance(validated, msgspec.Struct) and validated.__struct_config__.frozen:
-        values = (getattr(validated, field) for field in validated.__struct_fields__)
-        if all(type(value) in _UNCHANGING for value in values):
-            return validated
-    try:
-        return copy.deepcopy(validated)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: ASYNC103  # code of the value's own; nothing is awaited
-        return validated  # noqa: ASYNC104  # as said
-
 
 def _name(middleware: Middleware) -> str:
     named: object = getattr(middleware, "__qualname__", None)

@@ -22,7 +22,7 @@ from ._execution import Record
 from ._failures import description_of
 from ._permits import Hook
 from ._plan import Plan
-from ._retelling import read, without_content
+from ._retelling import apart, read, without_content
 from ._room import ask_for_room
 from ._settlement import answer, refuse
 
@@ -131,7 +131,7 @@ def _share(record: Record, entry: Entry, result: ToolResult[object]) -> None:
         return
     said = result.idempotency
     key = Idempotency("joined", entry.key.key, None if said is None else said.attempt_id, said is None or said.recorded)
-    _tell(record, _own(record, result, key))
+    _tell(record, _own(record, apart(result), key))
 
 
 def _own(record: Record, result: ToolResult[object], key: Idempotency) -> ToolResult[object]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 import msgspec
 
 from ..definitions import TextContent, ToolResult, result_from_json, result_to_json
+from ._copies import own_copy
 
 if TYPE_CHECKING:  # loaded by who has a key
     from ..definitions._outputs import OutputContract
@@ -62,6 +63,13 @@ def with_chunks(result: ToolResult[object], chunks: Iterable[object] | None, *, 
     if chunks is not None and fit(chunks):
         return msgspec.structs.replace(result, chunks=tuple(chunks))
     return without_content(result) if live or chunks is None else _without_chunks(result)
+
+
+def apart(result: ToolResult[object]) -> ToolResult[object]:
+    """*result*, with a value, chunks and an error that are nobody else's, as far as they can be copied."""
+    return msgspec.structs.replace(
+        result, value=own_copy(result.value), chunks=own_copy(result.chunks), error=own_copy(result.error)
+    )
 
 
 def fit(chunks: Iterable[object]) -> bool:

@@ -143,6 +143,9 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "keeping.joined.aborted": Requirement(
         "design 12", "Who waits for another call can stop, and never stops that call."
     ),
+    "keeping.joined.apart": Requirement(
+        "design 12", "Whoever joins gets a value of its own: nobody sees what another one does to his."
+    ),
     "keeping.joined.capacity": Requirement(
         "design 12", "Waiting for a call that waits for what the waiter's caller holds is refused."
     ),

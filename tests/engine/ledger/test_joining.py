@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 import trio
 import trio.testing
@@ -49,6 +50,61 @@ async def test_those_who_ask_at_once_share_one_body(autojump_clock: trio.abc.Clo
     assert len({said_of(each).attempt_id for each in results}) == 1
     assert {each.effect for each in results} == {"completed"}
     assert sorted(each.attempts for each in results) == [0] * 19 + [1]
+
+
+@requirement("keeping.joined.apart")
+@pytest.mark.parametrize("how", ["value", "details"])
+async def test_whoever_changes_what_it_was_told_changes_nobody_elses(how: str, autojump_clock: trio.abc.Clock) -> None:
+    @tool(effect=BANK)
+    async def collect() -> list[dict[str, int]]:
+        await trio.sleep(5)
+        if how == "details":
+            raise ToolFailure("paid, and no more", effect="completed", details={"items": [1]})
+        return [{"item": 1}]
+
+    told: list[object] = []
+
+    async def ask() -> None:
+        result = await supervisor.execute(ToolCall("collect"), idempotency_key="k")
+        found = result.value if result.error is None else result.error.details
+        told.append(repr(found))
+        if isinstance(found, list):
+            found.append("mine")
+            found[0].clear()
+        else:
+            assert isinstance(found, dict)
+            found["items"].append("mine")
+            found["mine"] = 1
+
+    async with (
+        open_supervisor(Toolbox([collect]), default_request_context=HER) as supervisor,
+        trio.open_nursery() as nursery,
+    ):
+        for _ in range(4):
+            nursery.start_soon(ask)
+
+    assert told == ["[{'item': 1}]" if how == "value" else "{'items': [1]}"] * 4
+
+
+@requirement("keeping.joined")
+async def test_a_value_that_can_not_be_copied_is_shared(autojump_clock: trio.abc.Clock) -> None:
+    class Open(msgspec.Struct):
+        name: str
+
+        def __deepcopy__(self, memo: object) -> object:
+            raise TypeError("it is open")
+
+    @tool(effect=BANK)
+    async def connect() -> Open:
+        await trio.sleep(5)
+        return Open("a line to the bank")
+
+    async with open_supervisor(Toolbox([connect]), default_request_context=HER) as supervisor:
+        leader = supervisor.start(ToolCall("connect"), idempotency_key="k")
+        joiner = supervisor.start(ToolCall("connect"), idempotency_key="k")
+        first, second = await leader.result(), await joiner.result()
+
+    assert (told_of(second), second.value is first.value) == ("joined", True)
 
 
 @requirement("keeping.joined.waits")
