@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import msgspec
 import pytest
 import trio
@@ -59,22 +61,18 @@ async def test_whoever_changes_what_it_was_told_changes_nobody_elses(how: str, a
     async def collect() -> list[dict[str, int]]:
         await trio.sleep(5)
         if how == "details":
-            raise ToolFailure("paid, and no more", effect="completed", details={"items": [1]})
+            raise ToolFailure("paid, and no more", effect="completed", details={"items": [{"item": 1}]})
         return [{"item": 1}]
 
     told: list[object] = []
 
     async def ask() -> None:
         result = await supervisor.execute(ToolCall("collect"), idempotency_key="k")
-        found = result.value if result.error is None else result.error.details
-        told.append(repr(found))
-        if isinstance(found, list):
-            found.append("mine")
-            found[0].clear()
-        else:
-            assert isinstance(found, dict)
-            found["items"].append("mine")
-            found["mine"] = 1
+        items = result.value if result.error is None else (result.error.details or {})["items"]
+        told.append(repr(items))
+        assert isinstance(items, list)
+        cast("list[dict[str, int]]", items)[0].clear()
+        cast("list[object]", items).append("mine")
 
     async with (
         open_supervisor(Toolbox([collect]), default_request_context=HER) as supervisor,
@@ -83,7 +81,7 @@ async def test_whoever_changes_what_it_was_told_changes_nobody_elses(how: str, a
         for _ in range(4):
             nursery.start_soon(ask)
 
-    assert told == ["[{'item': 1}]" if how == "value" else "{'items': [1]}"] * 4
+    assert told == ["[{'item': 1}]"] * 4
 
 
 @requirement("keeping.joined")
