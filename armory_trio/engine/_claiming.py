@@ -169,7 +169,7 @@ async def _claim(record: Record) -> object:
 async def _hold(record: Record, entry: Entry, place: Place, elsewhere: Elsewhere, found: Fresh) -> object:
     """Keep what was claimed. If a body of an earlier attempt is still there, here, what that came to is what happened."""
     ledger = record.core.ledger
-    entry.attempt_id = found.attempt.attempt_id
+    entry.attempt_id, entry.goes_on = found.attempt.attempt_id, found.attempt.pause is not None
     ahead = ledger.mine.get(entry.text)
     ledger.hold(entry)
     leader = None if ahead is None or not ahead.started else record.core.live.get(ahead.execution_id)

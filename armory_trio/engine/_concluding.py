@@ -26,7 +26,8 @@ async def written_down(record: Record, conclude: Callable[[], None]) -> None:
         if record.result is not None and record.plan is not None:
             result = msgspec.structs.replace(record.result, effect=record.effect)
             journal = record.journal
-            if entry.pause is None and result.outcome == "error" and journal is not None and journal.is_unused:
+            went_on = entry.goes_on and journal is not None and journal.is_unused
+            if entry.pause is None and result.outcome == "error" and went_on:
                 entry.pause = "waits-again"  # nobody used what a person agreed to
             if record.chunks:
                 result = with_chunks(result, record.collected, live=record.feeder is not None)

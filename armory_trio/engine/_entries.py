@@ -54,6 +54,7 @@ class Entry:
         "ended",
         "ending",
         "execution_id",
+        "goes_on",
         "holding",
         "key",
         "left",
@@ -104,6 +105,8 @@ class Entry:
         """How it ended, for those who wait for it; None if its body never began."""
         self.pause: Literal["waits", "waits-again"] | None = None
         """Whether it ends because somebody has to act before it can go on; or went on, and waits as it did before."""
+        self.goes_on = False
+        """Whether it goes on from such an end, as far as the ledger knows."""
         self.refenced = 0
         """How often the lease was over before the body could begin."""
         self.news = Latch()

@@ -237,6 +237,7 @@ class OnionBody:
 
 _STREAMS: Final = ("generator", "async-generator")
 
+
 def _name(middleware: Middleware) -> str:
     named: object = getattr(middleware, "__qualname__", None)
     return named if isinstance(named, str) else type(middleware).__qualname__

@@ -260,6 +260,8 @@ def _complete(row: Attempt | None, end: Complete, now: float) -> Move:
         return row, Refused("its body was never started, so it can't have had an effect")
     if row.pause is not None and (row.state == "claimed" or (end.pause and end.result is None)):
         return _done(_paused_again(row, now))
+    if end.pause and end.result is None:
+        return row, Refused("it goes on from no pause, so there is none at which it could wait again")
     effect = _effect(row, end.effect)
     if effect == "unknown" and not end.pause:
         return _done(replace(row, state="unknown", effect=effect, ended_at=now))

@@ -730,6 +730,16 @@ def test_an_attempt_is_bound_to_the_rules_that_let_its_body_begin() -> None:
 
 
 @requirement("ledger.pause")
+@pytest.mark.parametrize("effect", ["none", "completed", "unknown"])
+def test_what_goes_on_from_no_pause_does_not_wait_as_before(effect: Effect) -> None:
+    row = there(CLAIM, START)
+
+    after, answer = apply(row, Complete(TEXT, "a", effect, pause=True), NOW)
+
+    assert (after, isinstance(answer, Refused)) == (row, True)
+
+
+@requirement("ledger.pause")
 def test_what_came_before_a_pause_is_kept_whatever_becomes_of_going_on() -> None:
     paused = there(CLAIM, START, PAUSE)
     going_on = there(*GOING_ON)

@@ -312,6 +312,34 @@ async def test_a_key_whose_approval_can_never_count_any_more_is_not_stuck(
 
 
 @requirement("keeping.pauses")
+@pytest.mark.parametrize("how", ["forgotten", "to be tried again"])
+async def test_what_was_to_go_on_from_a_pause_that_is_gone_is_never_said_to_be_done(
+    how: str, autojump_clock: trio.abc.Clock
+) -> None:
+    shop, clock = Shop(), Clock(with_trio=True)
+    store, approvals = Troubled(clock), MemoryApprovals(clock)
+    toolbox = Toolbox(shop.tools, policy=asks_about("ship"))
+    async with open_supervisor(
+        toolbox, ledger=store, keys=KEYS, approvals=approvals, default_request_context=HER
+    ) as supervisor:
+        paused = await supervisor.execute(ToolCall("order"), idempotency_key="k")
+        assert paused.pending_approval is not None
+        if how == "forgotten":
+            await trio.sleep(10)
+            await store.forget(ended_before=store.now())
+        else:
+            receipt = await receipt_for(await row_of(store, "order"), "retry")
+            await decide(store, KEYS, receipt, domain="default")
+        shop.slowly = True
+        stopped = await supervisor.resume_approval(paused.pending_approval, timeout=5)
+        again = await supervisor.execute(ToolCall("order"), idempotency_key="k")
+        row = await row_of(store, "order")
+
+    assert (code_of(stopped), stopped.effect, shop.done) == ("TIMEOUT", "unknown", [])
+    assert (row.state, told_of(again), again.outcome) == ("unknown", "unknown-outcome", "action_required")
+
+
+@requirement("keeping.pauses")
 async def test_what_goes_on_after_a_decision_to_try_again_can_be_recorded(autojump_clock: trio.abc.Clock) -> None:
     shop, result, again = await goes_on_after("retry")
 
