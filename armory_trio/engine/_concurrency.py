@@ -198,6 +198,17 @@ def leaves(exc: BaseException) -> Iterator[BaseException]:
             yield found
 
 
+def raise_interrupt(exc: BaseException) -> None:
+    """Raise the KeyboardInterrupt that *exc* is, or holds as a group, if there is one.
+
+    Raises:
+        KeyboardInterrupt: There is.
+    """
+    for leaf in leaves(exc):
+        if issubclass(type(leaf), KeyboardInterrupt):
+            raise leaf from None
+
+
 @asynccontextmanager
 async def open_private_nursery() -> AsyncGenerator[trio.Nursery]:
     """A nursery that our callers never notice.

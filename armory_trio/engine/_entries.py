@@ -12,7 +12,7 @@ import trio
 
 from ..definitions import EffectRecord, Idempotency, ToolFailure, ToolResult
 from ..errors import ArmoryError
-from ._concurrency import Latch, leaves
+from ._concurrency import Latch, raise_interrupt
 from ._line import Line
 from ._permits import RECORD_TIMEOUT
 from ._retelling import apart, written
@@ -334,9 +334,7 @@ async def asked_within(ask: Callable[[], Awaitable[T]]) -> T:
     except trio.TooSlowError as exc:
         raise LedgerUnavailable(f"it did not answer within {RECORD_TIMEOUT:g} s") from exc
     except BaseException as exc:  # noqa: ASYNC103  # shielded: a Cancelled that comes here belongs to the store alone
-        for leaf in leaves(exc):
-            if issubclass(type(leaf), KeyboardInterrupt):
-                raise leaf from None  # noqa: ASYNC104  # as below
+        raise_interrupt(exc)
         raise LedgerUnavailable(f"{type(exc).__name__}: {exc}") from exc  # noqa: ASYNC104  # as said
 
 

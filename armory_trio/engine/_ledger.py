@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
+from ..errors import StoreUnavailable
 from ._concurrency import Latch
 from ._entries import Entry, LedgerUnavailable
 from ._permits import RECORD_TIMEOUT
@@ -72,11 +73,19 @@ class Ledger:
             _log.warning("what was left behind in the ledger could not be told: %s: %s", type(exc).__name__, exc)
 
     async def left(self) -> LeftBehind:
-        """What is left behind now. What goes wrong with the store is raised as it comes."""
+        """What is left behind now. What goes wrong with the store is raised as it comes.
+
+        Raises:
+            StoreUnavailable: The store does not answer.
+        """
         from ..ledger import left_behind  # noqa: PLC0415  # only who keeps attempts pays for it
 
         found: list[Attempt] = []
-        if not await _left_in(self.store, found):
+        try:
+            are_all = await _left_in(self.store, found)
+        except trio.TooSlowError as exc:
+            raise StoreUnavailable("the ledger", f"it did not answer within {RECORD_TIMEOUT:g} s") from exc
+        if not are_all:
             _log.warning("more than %d attempts were left behind in the ledger; only the first are listed", _LISTED)
         return left_behind(found)
 
@@ -123,10 +132,15 @@ class Ledger:
 
 
 async def _left_in(store: LedgerStore, found: list[Attempt]) -> bool:
-    """Put into *found* those attempts in *store* that have no end, and that nobody holds; whether these are all."""
+    """Put into *found* those attempts in *store* that have no end, and that nobody holds; whether these are all.
+
+    Raises:
+        trio.TooSlowError: The store does not answer.
+    """
     after: str | None = None
     while True:
-        page = await store.list(states=("claimed", "started", "unknown"), after=after, limit=_PAGE)
+        with trio.fail_after(RECORD_TIMEOUT):
+            page = await store.list(states=("claimed", "started", "unknown"), after=after, limit=_PAGE)
         now = store.now()
         found += (each for each in page if each.state == "unknown" or each.lease_expires_at <= now)
         if len(found) > _LISTED:

@@ -228,6 +228,57 @@ async def test_a_reconcile_that_raises_whatever_it_likes_decides_nothing(how: st
             assert again.idempotency is not None and again.idempotency.outcome == "unknown-outcome"
 
 
+@requirement("keeping.down.interrupt")
+@pytest.mark.parametrize("how", ["call", "recover"])
+def test_an_interrupt_in_a_nursery_of_reconcile_leaves_the_supervisor(how: str) -> None:
+    async def ask(_: UnknownAttempt) -> Reconciled | None:
+        async with trio.open_nursery():
+            raise KeyboardInterrupt
+
+    @tool(effect=BANK, reconcile=ask)
+    async def pay() -> str:
+        raise ValueError("the line went dead")
+
+    async def main() -> None:
+        async with open_supervisor(Toolbox([pay]), ledger=Troubled(), default_request_context=HER) as supervisor:
+            await supervisor.execute(ToolCall("pay"), idempotency_key="k")
+            if how == "recover":
+                await supervisor.recover(reconcile=True)
+            else:
+                await supervisor.execute(ToolCall("pay"), idempotency_key="k")
+
+    with pytest.raises(KeyboardInterrupt):
+        trio.run(main)
+
+
+@requirement("keeping.reconcile.cancelled")
+async def test_who_stops_recovering_while_a_nursery_of_reconcile_asks_is_stopped(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    asked: list[str | None] = []
+
+    async def ask(attempt: UnknownAttempt) -> Reconciled | None:
+        asked.append(attempt.key)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(trio.sleep_forever)
+            try:
+                await trio.sleep_forever()
+            finally:
+                raise ValueError("the line went dead as well")
+
+    @tool(effect=BANK, reconcile=ask)
+    async def pay() -> str:
+        raise ValueError("the line went dead")
+
+    async with open_supervisor(Toolbox([pay]), ledger=Troubled(), default_request_context=HER) as supervisor:
+        for key in ("a", "b"):
+            await supervisor.execute(ToolCall("pay"), idempotency_key=key)
+        with trio.move_on_after(1) as scope:
+            await supervisor.recover(reconcile=True)
+
+    assert (len(asked), scope.cancel_called) == (1, True)
+
+
 @requirement("keeping.fence.bounded")
 @pytest.mark.parametrize("how", ["call", "recover"])
 async def test_keys_that_do_not_answer_hold_up_a_reconcile_for_a_bounded_time(

@@ -7,7 +7,7 @@ import logging
 import pytest
 import trio
 
-from armory_trio import Toolbox, open_supervisor
+from armory_trio import StoreUnavailable, Toolbox, open_supervisor
 from armory_trio.ledger import Claim, LedgerKey, MarkUnknown, OpenWindow, Start
 from tests.engine.ledger.stores import Bank, Clock, Troubled
 from tests.requirements import requirement
@@ -109,6 +109,18 @@ async def test_so_many_that_nobody_looks_through_them_are_cut_short(caplog: pyte
 
     assert found is not None and len(found.never_started) == 1_000
     assert "more than 1000" in caplog.text
+
+
+@requirement("keeping.recovered.bounded")
+async def test_looking_again_at_a_store_that_does_not_answer_is_bounded(autojump_clock: trio.abc.Clock) -> None:
+    store = Troubled(Clock(with_trio=True))
+    async with open_supervisor(Toolbox([]), ledger=store) as supervisor:
+        store.listing = "hangs"
+        begin = trio.current_time()
+        with pytest.raises(StoreUnavailable, match="did not answer within 5 s"):
+            await supervisor.recover(release=True)
+
+    assert trio.current_time() - begin == pytest.approx(5.0)
 
 
 @requirement("keeping.recovered")
