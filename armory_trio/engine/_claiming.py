@@ -253,6 +253,8 @@ async def _join(record: Record, leader: Record, ahead: Entry, place: Place, else
     record.publish()
     await elsewhere.note()
     place.stand(ahead.line)
+    if leader.feeder is not None:
+        leader.feeder.others_wait()
     while not ahead.over.is_set:
         with joining(record, leader, holder=record.parent) as cycle:
             if cycle is not None:

@@ -76,13 +76,18 @@ def fit(chunks: Iterable[object]) -> bool:
     """Whether *chunks* have a JSON form of at most `CHUNKS_KEPT` bytes."""
     left = CHUNKS_KEPT
     for chunk in chunks:
-        try:
-            left -= len(msgspec.json.encode(chunk))
-        except Exception:  # code of the chunk's own, or it has no JSON form
-            return False
+        left -= size_of(chunk)
         if left < 0:
             return False
     return True
+
+
+def size_of(chunk: object) -> int:
+    """Bytes of the JSON form of *chunk*; more than are kept if it has none."""
+    try:
+        return len(msgspec.json.encode(chunk))
+    except Exception:  # code of the chunk's own, or it has no JSON form
+        return CHUNKS_KEPT + 1
 
 
 def read(text: str, output: OutputContract | None) -> ToolResult[object]:

@@ -130,6 +130,15 @@ class Feeder(Protocol):
         """Whether the tool has to wait."""
         ...
 
+    @property
+    def runs_ahead(self) -> bool:
+        """Whether the tool need not wait for its reader, since others wait for the same stream."""
+        ...
+
+    def others_wait(self) -> None:
+        """Others wait for the same stream now."""
+        ...
+
     def put(self, chunk: object) -> None:
         """Add a chunk; the bound is the driver's to keep."""
         ...

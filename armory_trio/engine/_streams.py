@@ -16,6 +16,7 @@ from ..errors import ExecutionAborted
 from ._concurrency import Signal, Token, current_token
 from ._events import StreamClosed, StreamOpened
 from ._execution import Record
+from ._retelling import CHUNKS_KEPT, size_of
 from ._roles import Feeder
 
 _STRIDE: Final = 64
@@ -29,6 +30,7 @@ class ChunkBuffer:
     """Chunks between a tool and its reader. Tasks are switched only when it is empty or full."""
 
     __slots__ = (
+        "_ahead",
         "_chunks",
         "_left",
         "_more",
@@ -50,6 +52,7 @@ class ChunkBuffer:
         self._over = False
         self._stalled_at = math.inf
         self._left = 0
+        self._ahead = 0
         self.waits_since: float | None = None
         """Since when the tool waits for its reader, in seconds on trio's clock."""
         self.when_room: Callable[[], None] | None = None
@@ -57,10 +60,23 @@ class ChunkBuffer:
     @property
     def full(self) -> bool:
         """Whether the tool has to wait."""
-        return len(self._chunks) >= self._size
+        return len(self._chunks) >= self._size and not self.runs_ahead
+
+    @property
+    def runs_ahead(self) -> bool:
+        """Whether the tool need not wait for its reader: others wait for the same stream, and what is kept for them fits."""
+        entry = self._record.entry
+        return entry is not None and bool(entry.line) and self._ahead < CHUNKS_KEPT
+
+    def others_wait(self) -> None:
+        """Others wait for the same stream now."""
+        if self.runs_ahead:
+            self._make_room()
 
     def put(self, chunk: object) -> None:
         """Add *chunk*; the bound is the driver's to keep, by `room`."""
+        if len(self._chunks) >= self._size:
+            self._ahead += size_of(chunk)
         self._chunks.append(chunk)
         self._more.set()
 
@@ -365,7 +381,7 @@ class ThreadPump:
                 self._sink.accept(chunk)
             except BaseException as exc:  # noqa: ASYNC103  # raised in the execution's task; nothing is awaited
                 self.broken, wanted = exc, False
-        if buffer is None or not wanted:
+        if buffer is None or not wanted or buffer.runs_ahead:
             self._places.release()
             return
         self._owed += 1

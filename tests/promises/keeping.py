@@ -329,6 +329,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "A stream with a key is told again to a live reader, chunk by chunk.",
         "Live streams with a key were refused there.",
     ),
+    "keeping.streams.ahead": Requirement(
+        "design 10 and 12",
+        "A reader stalls only its own stream: while others have joined that, the tool runs ahead of its reader by as much "
+        "as is kept.",
+    ),
     "keeping.streams.cap": Requirement(
         "design 10",
         "A stream that is too long, not collected, or without a JSON form is not kept, and its replay says so.",

@@ -262,7 +262,7 @@ class Conversation:
         buffer, wanted = sink.buffer, self._record.verdict is None
         sink.accept(chunk)
         self._owed += 1
-        if buffer is None or not wanted:
+        if buffer is None or not wanted or buffer.runs_ahead:
             if self._owed * 2 >= self._plan.tool.options.buffer:
                 self._pay()
         elif buffer.full:

@@ -261,6 +261,102 @@ async def test_a_reader_that_joins_gets_the_chunks_when_the_leader_has_ended(
     assert talker.began == 1
 
 
+class Chatter:
+    """Generators that yield more than their buffers hold, of one letter each."""
+
+    def __init__(self) -> None:
+        @tool(effect=BANK, buffer=2)
+        async def chat(words: int = 100) -> AsyncIterator[str]:
+            for _ in range(words):
+                yield "x"
+
+        @tool(effect=BANK, buffer=2)
+        def drone(words: int = 100) -> Iterator[str]:
+            for _ in range(words):
+                yield "x"
+
+        self.tools: list[Tool[..., object]] = [chat, drone]
+
+
+@requirement("keeping.streams.ahead")
+@pytest.mark.parametrize("how", ["execute", "stream"])
+async def test_who_joins_a_stream_does_not_wait_for_a_reader_that_reads_no_more(
+    how: str, autojump_clock: trio.abc.Clock
+) -> None:
+    call = ToolCall("chat")
+    async with open_supervisor(Toolbox(Chatter().tools), default_request_context=HER) as supervisor:
+        async with supervisor.stream(call, idempotency_key="k") as stream:
+            await trio.sleep(1)  # nobody reads, so that it stands still
+            if how == "execute":
+                joined = await supervisor.execute(call, idempotency_key="k")
+                assert joined.value == ["x"] * 100
+            else:
+                chunks, joined = await read(supervisor, call)
+                assert chunks == ["x"] * 100
+            assert told_of(joined) == "joined"
+            mine = [chunk async for chunk in stream]
+        assert_nothing_is_held(supervisor)
+
+    assert (mine, stream.result.outcome) == (["x"] * 100, "success")
+
+
+@requirement("keeping.streams.ahead")
+async def test_who_joins_a_stream_in_a_thread_does_not_wait_for_its_reader() -> None:
+    call = ToolCall("drone")
+    async with (
+        open_supervisor(Toolbox(Chatter().tools), default_request_context=HER) as supervisor,
+        supervisor.stream(call, idempotency_key="k") as stream,
+    ):
+        mine = [await anext(aiter(stream))]  # it leads
+        with trio.fail_after(30):
+            joined = await supervisor.execute(call, idempotency_key="k")
+        mine += [chunk async for chunk in stream]
+
+    assert (told_of(joined), joined.value, mine) == ("joined", ["x"] * 100, ["x"] * 100)
+
+
+@requirement("keeping.streams.ahead")
+async def test_a_stream_that_others_joined_runs_ahead_of_its_reader_by_no_more_than_is_kept(
+    autojump_clock: trio.abc.Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("armory_trio.engine._streams.CHUNKS_KEPT", 30)
+    call = ToolCall("chat", {"words": 50})
+    async with (
+        open_supervisor(Toolbox(Chatter().tools), default_request_context=HER) as supervisor,
+        supervisor.stream(call, idempotency_key="k") as stream,
+    ):
+        await trio.sleep(1)
+        joiner = supervisor.start(call, idempotency_key="k")
+        await trio.sleep(100)
+        ahead = stream.execution.snapshot.chunks
+        assert joiner.snapshot.state == "queued"
+        mine = [chunk async for chunk in stream]
+        result = await joiner.result()
+
+    assert ahead == 12  # the buffer, and ten of three bytes each
+    assert (len(mine), told_of(result)) == (50, "joined")
+
+
+@requirement("keeping.streams.ahead")
+async def test_a_stream_whose_joiners_have_left_waits_for_its_reader_again(autojump_clock: trio.abc.Clock) -> None:
+    @tool(effect=BANK, buffer=2)
+    async def slowly() -> AsyncIterator[str]:
+        for _ in range(20):
+            await trio.sleep(1)
+            yield "x"
+
+    async with (
+        open_supervisor(Toolbox([slowly]), default_request_context=HER) as supervisor,
+        supervisor.stream(ToolCall("slowly"), idempotency_key="k") as stream,
+    ):
+        with trio.move_on_after(5.5):
+            await trio.sleep(0.5)
+            await supervisor.execute(ToolCall("slowly"), idempotency_key="k")
+        await trio.sleep(100)
+        assert stream.execution.snapshot.chunks <= 6
+        assert len([chunk async for chunk in stream]) == 20
+
+
 @requirement("keeping.streams.events")
 async def test_chunks_that_are_told_again_are_told_to_those_who_watch() -> None:
     talker = Talker()
