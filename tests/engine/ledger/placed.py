@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -59,6 +60,19 @@ def pay_process(path: str, gate: str = "") -> str:
     return "paid"
 
 
+@tool(effect=BANK, buffer=2, placement="thread")
+def drone_thread(words: int) -> Iterator[str]:
+    """Say more than the buffer holds."""
+    yield from ["x"] * words
+
+
+@tool(effect=BANK, buffer=2, placement="process")
+def drone_process(words: int) -> Iterator[str]:
+    """Say more than the buffer holds."""
+    yield from ["x"] * words
+
+
+DRONES: Final[dict[Placement, Tool[..., object]]] = {"thread": drone_thread, "process": drone_process}
 TOOLS: Final[dict[Placement, Tool[..., object]]] = {
     "thread": wire_thread,
     "process": wire_process,

@@ -20,8 +20,10 @@ from armory_trio import (
     open_supervisor,
     tool,
 )
+from armory_trio.definitions import Placement
 from armory_trio.engine._retelling import CHUNKS_KEPT, NOT_KEPT
 from tests.engine.cancelling import assert_nothing_is_held
+from tests.engine.ledger.placed import DRONES, PATIENCE
 from tests.engine.ledger.stores import BANK, HER, Troubled, code_of, passing, the_attempt, told_of
 from tests.requirements import requirement
 
@@ -262,7 +264,7 @@ async def test_a_reader_that_joins_gets_the_chunks_when_the_leader_has_ended(
 
 
 class Chatter:
-    """Generators that yield more than their buffers hold, of one letter each."""
+    """A generator that yields more than its buffer holds, of one letter each."""
 
     def __init__(self) -> None:
         @tool(effect=BANK, buffer=2)
@@ -270,12 +272,7 @@ class Chatter:
             for _ in range(words):
                 yield "x"
 
-        @tool(effect=BANK, buffer=2)
-        def drone(words: int = 100) -> Iterator[str]:
-            for _ in range(words):
-                yield "x"
-
-        self.tools: list[Tool[..., object]] = [chat, drone]
+        self.tools: list[Tool[..., object]] = [chat]
 
 
 @requirement("keeping.streams.ahead")
@@ -301,14 +298,16 @@ async def test_who_joins_a_stream_does_not_wait_for_a_reader_that_reads_no_more(
 
 
 @requirement("keeping.streams.ahead")
-async def test_who_joins_a_stream_in_a_thread_does_not_wait_for_its_reader() -> None:
-    call = ToolCall("drone")
+@pytest.mark.parametrize("place", DRONES)
+async def test_who_joins_a_stream_of_another_place_does_not_wait_for_its_reader(place: Placement) -> None:
+    drone = DRONES[place]
+    call = ToolCall(drone.name, {"words": 100})
     async with (
-        open_supervisor(Toolbox(Chatter().tools), default_request_context=HER) as supervisor,
+        open_supervisor(Toolbox([drone]), default_request_context=HER) as supervisor,
         supervisor.stream(call, idempotency_key="k") as stream,
     ):
         mine = [await anext(aiter(stream))]  # it leads
-        with trio.fail_after(30):
+        with trio.fail_after(PATIENCE):
             joined = await supervisor.execute(call, idempotency_key="k")
         mine += [chunk async for chunk in stream]
 
