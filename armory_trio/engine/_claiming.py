@@ -140,6 +140,7 @@ async def _claim(record: Record) -> object:
     assert plan is not None
     assert entry is not None
     made, place = _claim_of(record, plan, entry), Place()
+    entry.arguments = made.arguments
     entry.callers = () if plan.read_only else tuple(_callers(record))
     elsewhere = Elsewhere(record, entry, _keyed_callers(record))
     ended: object = None

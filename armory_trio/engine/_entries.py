@@ -49,6 +49,7 @@ class Entry:
 
     __slots__ = (
         "about",
+        "arguments",
         "attempt_id",
         "callers",
         "ended",
@@ -89,6 +90,8 @@ class Entry:
         """Told of the record once that is over."""
         self.attempt_id: str | None = None
         """Its fence; None as long as nothing is claimed."""
+        self.arguments: str | None = None
+        """The exact canonical text of the arguments that it was claimed with, whatever the body does to its own."""
         self.about: Idempotency | None = None
         """What a refusal says about the key, if that is why."""
         self.receipt: Receipt | None = None

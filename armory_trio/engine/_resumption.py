@@ -229,10 +229,27 @@ def _step(record: Record, plan: Plan, journal: Journal, place: str, rules: Revis
 
 
 def _shown_arguments(record: Record, plan: Plan) -> Mapping[str, object]:
-    permit = record.permit
+    """The arguments that *record* goes on with: those that it began with, whatever its body has done to its own."""
+    permit, entry = record.permit, record.entry
     if permit is not None and permit.request is not None:
         return permit.request.arguments
-    return cast("Mapping[str, object]", freeze_json(plan.tool.contract.dump(record.validated)))
+    if entry is not None and entry.arguments is not None:
+        import json  # noqa: PLC0415  # only who has a key pays for it
+
+        plain: object = json.loads(entry.arguments)
+    else:
+        plain = plan.tool.contract.dump(_validated_anew(record, plan))
+    return cast("Mapping[str, object]", freeze_json(plain))
+
+
+def _validated_anew(record: Record, plan: Plan) -> object:
+    call = record.call
+    if call is None or plan.awaits:
+        return record.validated
+    try:
+        return plan.validate(call.arguments)
+    except Exception:  # a validator of the user's need not answer the same twice
+        return record.validated
 
 
 def _satisfied(record: Record) -> tuple[Question, ...]:

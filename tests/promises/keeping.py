@@ -258,6 +258,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 12",
         "A tool that waits for a person, in the middle of what it does, goes on in the place of the attempt that waited.",
     ),
+    "keeping.pauses.arguments": Requirement(
+        "design 3 and 12",
+        "What a tool goes on with after a person agreed are the arguments that it began with, whatever its body did to its "
+        "own meanwhile: a key still counts for them.",
+    ),
     "keeping.callers": Requirement(
         "design 7 and 12",
         "A tool that changes nothing itself, and calls something that may, is not called safe to run again; nor does it"

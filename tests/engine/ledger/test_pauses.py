@@ -311,6 +311,37 @@ async def test_a_key_whose_approval_can_never_count_any_more_is_not_stuck(
     assert can_be_decided or not still_waits  # somebody has to be able to do something about it
 
 
+@requirement("keeping.pauses.arguments")
+@pytest.mark.parametrize("durable", [True, False])
+@pytest.mark.parametrize("key", [None, "k"])
+async def test_what_a_body_does_to_its_arguments_is_not_what_it_goes_on_with(key: str | None, durable: bool) -> None:
+    @tool(effect=BANK, requires_approval=True)
+    async def ship(count: int) -> int:
+        return count
+
+    @tool(effect=BANK)
+    async def order(items: list[str], ctx: ToolContext, note: str = "none") -> str:
+        items.append("a gift")
+        (await ctx.call("ship", {"count": len(items)}, place="ship")).unwrap()
+        return ", ".join(items)
+
+    sent = ["a book"]
+    async with open_supervisor(
+        Toolbox([ship, order]),
+        ledger=Troubled() if durable else None,
+        keys=KEYS,
+        approvals=MemoryApprovals(),
+        default_request_context=HER,
+    ) as supervisor:
+        paused = await supervisor.execute(ToolCall("order", {"items": sent}), idempotency_key=key)
+        pending = paused.pending_approval
+        assert pending is not None
+        result = await supervisor.resume_approval(pending)
+
+    assert pending.within[0].arguments == {"items": ["a book"], "note": "none"}
+    assert (result.outcome, result.value, sent) == ("success", "a book, a gift", ["a book"])
+
+
 @requirement("keeping.pauses")
 @pytest.mark.parametrize("how", ["forgotten", "to be tried again"])
 async def test_what_was_to_go_on_from_a_pause_that_is_gone_is_never_said_to_be_done(
