@@ -322,7 +322,27 @@ async def done_within(store: LedgerStore, operation: Operation) -> Answer:
     Raises:
         LedgerUnavailable: It may or may not have been done.
     """
-    return await asked_within(partial(store.apply, operation))
+    answer = await asked_within(partial(store.apply, operation))
+    _require_meant(operation, answer)
+    return answer
+
+
+def _require_meant(operation: Operation, answer: object) -> None:
+    """Take no answer for one to *operation* that can't be: nobody is told what became of the key of somebody else.
+
+    Raises:
+        LedgerUnavailable: It is none, or is about another key, or it lets somebody begin under a name that is not his.
+    """
+    from ..ledger import Answer, Claim, Fresh, Refused, Resolve, key_text  # noqa: PLC0415  # loaded by then
+
+    if not isinstance(answer, Answer):
+        raise LedgerUnavailable(f"it answered a {type(answer).__name__}, which is no answer")
+    attempt = None if isinstance(answer, Refused) else answer.attempt
+    if attempt is not None and attempt.key != key_text(operation):
+        raise LedgerUnavailable("it answered about another key")
+    claim = operation.claim if isinstance(operation, Resolve) else operation
+    if isinstance(answer, Fresh) and not (isinstance(claim, Claim) and claim.attempt_id == answer.attempt.attempt_id):
+        raise LedgerUnavailable("it answered with an attempt that nobody asked for")
 
 
 async def asked_within(ask: Callable[[], Awaitable[T]]) -> T:

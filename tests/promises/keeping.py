@@ -101,6 +101,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "keeping.down.read-only": Requirement(
         "design 12", "A call that changes nothing runs without the ledger, and its result says that it is not recorded."
     ),
+    "keeping.down.nonsense": Requirement(
+        "design 12, llm-core 4.4",
+        "What a ledger can't mean, such as an answer about another key, is taken for no answer: nothing begins, and nobody "
+        "is told what is somebody else's.",
+    ),
     "keeping.down.retried": Requirement(
         "design 7 and 12",
         "That a body could not begin at first, since that could not be recorded, says nothing of what it does when a "

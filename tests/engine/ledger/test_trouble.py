@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from typing import Final, cast
 
+import msgspec
 import pytest
 import trio
 import trio.testing
@@ -23,14 +25,19 @@ from armory_trio import (
 )
 from armory_trio.ledger import (
     Answer,
+    Attempt,
     Claim,
     CloseWindow,
     Complete,
+    Fresh,
+    LedgerKey,
     MemoryLedger,
     OpenWindow,
     Operation,
+    Recorded,
     Release,
     Renew,
+    Running,
     Start,
 )
 from tests.engine.cancelling import assert_nothing_is_held
@@ -81,6 +88,66 @@ async def test_what_can_not_be_recorded_does_not_begin(
     assert took <= 5.01
     assert (told_of(again), bank.paid) == ("fresh", [100])
     assert supervisor.report is not None and supervisor.report.bugs == ()
+
+
+class Odd(Troubled):
+    """A ledger that answers chosen operations as it likes."""
+
+    def __init__(self, kind: type[Operation], answer: object) -> None:
+        super().__init__(Clock(with_trio=True))
+        self.kind = kind
+        self.answer = answer
+
+    async def apply(self, operation: Operation, /) -> Answer:
+        answer = await super().apply(operation)
+        return cast("Answer", self.answer) if isinstance(operation, self.kind) else answer
+
+
+ANOTHER: Final = Attempt(
+    key=LedgerKey("beta", "default:pay", "k").text,
+    tenant="beta",
+    tool_id="default:pay",
+    tool_name="pay",
+    attempt_id="theirs",
+    number=1,
+    state="completed",
+    effect="completed",
+    read_only=False,
+    windows="undeclared",
+    arguments="{}",
+    execution_id="exe-theirs",
+    host="theirs",
+    policy_revision="policy:1",
+    deduplicates=True,
+    claimed_at=1.0,
+    lease_expires_at=2.0,
+    deadline=3.0,
+    result='"their secret"',
+)
+MINE: Final = msgspec.structs.replace(ANOTHER, key=LedgerKey("acme", "default:pay", "k").text, tenant="acme")
+NONSENSE: Final[dict[str, object]] = {
+    "nothing": None,
+    "a word": "yes",
+    "somebody else's result": Recorded(ANOTHER),
+    "somebody else's attempt": Running(ANOTHER),
+    "somebody else's place": Fresh(ANOTHER),
+    "another fence": Fresh(MINE),
+}
+
+
+@requirement("keeping.down.nonsense")
+@pytest.mark.parametrize("answer", NONSENSE)
+@pytest.mark.parametrize("kind", BEFORE)
+async def test_an_answer_that_a_ledger_can_not_mean_begins_nothing_and_tells_nothing(
+    kind: type[Operation], answer: str, autojump_clock: trio.abc.Clock
+) -> None:
+    bank, store = Bank(), Odd(kind, NONSENSE[answer])
+    async with open_supervisor(Toolbox(bank.tools()), ledger=store, default_request_context=HER) as supervisor:
+        with trio.fail_after(1000):
+            result = await supervisor.execute(ToolCall("pay"), idempotency_key="k")
+
+    assert (code_of(result), result.effect, bank.paid) == ("LEDGER_UNAVAILABLE", "none", [])
+    assert "secret" not in result.text
 
 
 @requirement("keeping.down.retried")
