@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import pty
+import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -22,6 +23,7 @@ from armory_trio.cli._exit import Unusable
 from armory_trio.cli._ledger_deciding import Resolution, apply_decision, require_yes
 from armory_trio.cli._ledger_finding import Filters
 from armory_trio.cli._ledger_keys import load_keys
+from armory_trio.cli._ledger_store import Undone
 from armory_trio.cli._terminal import Terminal as Desk
 from armory_trio.ledger import (
     Attempt,
@@ -385,13 +387,34 @@ def test_whoever_sits_at_the_terminal_sees_what_is_decided_and_agrees(cli: Cli, 
 
 @requirement("cli.ledger.confirm")
 @pytest.mark.parametrize("typed", ["n\r", "\r", "yes please\r", "\x04"])
-def test_everything_but_a_yes_is_a_no(typed: str, cli: Cli, store: Store) -> None:
+def test_everything_but_a_yes_is_a_no(typed: str) -> None:
+    screen, tty = pty.openpty()
+
+    def answer() -> None:
+        shown = b""
+        while PROMPT not in shown:
+            shown += os.read(screen, 65_536)
+        os.write(screen, typed.encode())
+
+    person = threading.Thread(target=answer)
+    person.start()
+    try:
+        with pytest.raises(Undone, match="nothing was decided"):
+            trio.run(require_yes, Desk(tty, "utf-8"), ["what"])
+        person.join()
+    finally:
+        os.close(screen)
+        os.close(tty)
+
+
+@requirement("cli.ledger.confirm")
+def test_a_no_decides_nothing(cli: Cli, store: Store) -> None:
     store.add(CLAIM, LOST)
     before = store.load()
 
     with asked(cli, "abandoned", *WHY) as screen:
         screen.until(PROMPT)
-        screen.type(typed)
+        screen.type("n\r")
         assert screen.end() == b""
 
     assert b"armory-trio: nothing was decided" in screen.shown
@@ -456,19 +479,32 @@ def _decide(store: Store, decision: Decision) -> None:
     ],
 )
 def test_who_was_faster_while_the_question_stood_there_is_said(
-    meanwhile: Callable[[Store], None], told: str, cli: Cli, store: Store
+    meanwhile: Callable[[Store], None], told: str, cli: Cli, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.add(CLAIM, LOST)
+    before: list[Attempt | None] = []
 
-    with asked(cli, "completed", *WHY, "--result", "1") as screen:
-        screen.until(PROMPT)
-        meanwhile(store)
-        before = store.load()
-        screen.type("y\r")
-        assert screen.end() == b""
+    class Slow(Desk):
+        """Somebody who thinks for so long that others are faster, and then agrees."""
 
-    assert told in " ".join(screen.shown.decode().split())
-    assert (screen.popen.returncode, store.load()) == (1, before)
+        async def say(self, text: str) -> None:
+            pass
+
+        async def line(self) -> str | None:
+            await trio.to_thread.run_sync(meanwhile, store)
+            before.append(await trio.to_thread.run_sync(store.load))
+            return "y"
+
+    screen, tty = pty.openpty()
+    monkeypatch.setattr("armory_trio.cli._ledger_deciding.open_terminal", lambda: Slow(tty, "utf-8"))
+    try:
+        ended = cli("ledger", "resolve", "a1", "--decision", "completed", *WHY, "--result", "1")
+    finally:
+        os.close(screen)
+        os.close(tty)
+
+    assert told in " ".join(ended.told)
+    assert (ended.code, ended.out, [store.load()]) == (1, b"", before)
 
 
 @requirement("cli.ledger.confirm")

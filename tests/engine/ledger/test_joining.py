@@ -99,6 +99,7 @@ async def test_a_value_that_can_not_be_copied_is_shared(autojump_clock: trio.abc
 
     async with open_supervisor(Toolbox([connect]), default_request_context=HER) as supervisor:
         leader = supervisor.start(ToolCall("connect"), idempotency_key="k")
+        await trio.sleep(1)
         joiner = supervisor.start(ToolCall("connect"), idempotency_key="k")
         first, second = await leader.result(), await joiner.result()
 
