@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
+from ..definitions._checks import told
 from ..errors import StoreUnavailable
-from ._concurrency import Latch
+from ._concurrency import Latch, is_cancelled, raise_interrupt
 from ._entries import Entry, LedgerUnavailable
 from ._permits import RECORD_TIMEOUT
 
@@ -69,8 +70,11 @@ class Ledger:
         try:
             with trio.fail_after(RECORD_TIMEOUT):
                 self.recovered = await self.left()
-        except Exception as exc:
-            _log.warning("what was left behind in the ledger could not be told: %s: %s", type(exc).__name__, exc)
+        except BaseException as exc:  # noqa: ASYNC103  # as from any other operation of a store
+            raise_interrupt(exc)
+            if isinstance(exc, trio.Cancelled) and is_cancelled():
+                raise
+            _log.warning("what was left behind in the ledger could not be told: %s", told(exc))
 
     async def left(self) -> LeftBehind:
         """What is left behind now. What goes wrong with the store is raised as it comes.

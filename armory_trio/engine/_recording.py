@@ -12,7 +12,7 @@ import trio
 
 from ..definitions._checks import told
 from ..errors import DefinitionError
-from ._concurrency import Latch, Signal
+from ._concurrency import Latch, Signal, is_cancelled, raise_interrupt
 from ._lifecycle import Snapshot
 from ._permits import RECORD_TIMEOUT
 from ._replay import text_of
@@ -160,12 +160,13 @@ class Recorder:
     def _take(self, shot: Snapshot) -> None:
         try:
             at, text = self._store.now(), text_of(shot)
-        except Exception:  # whatever the trouble is, it must neither end the journal nor be passed over
+        except BaseException as exc:  # noqa: ASYNC103  # whatever it is, it must neither end the journal nor be passed over
+            raise_interrupt(exc)
             self._unwritten += 1
             if not self._unspeakable:
                 _log.exception("a snapshot of %s can't be put into the journal", shot.execution_id)
             self._unspeakable = True
-            return
+            return  # noqa: ASYNC104  # as said
         self._unspeakable = False
         self._pending.append(self._publication(at, self._host, shot.execution_id, shot.revision, text))
         self._stirred.set()
@@ -206,13 +207,16 @@ class Recorder:
         try:
             with trio.fail_after(RECORD_TIMEOUT):
                 await self._store.append(batch)
-        except Exception as exc:
+        except BaseException as exc:  # noqa: ASYNC103  # whatever a store raises, it is no trouble of the supervisor's
+            raise_interrupt(exc)
+            if isinstance(exc, trio.Cancelled) and is_cancelled():
+                raise
             if not self._failing:
                 late = isinstance(exc, trio.TooSlowError)
                 why = f"no answer within {RECORD_TIMEOUT:g} s" if late else told(exc)
                 _log.warning("the journal can't be written, and is tried again: %s", why)
             self._failing = True
-            return False
+            return False  # noqa: ASYNC104  # as said
         if self._failing:
             _log.warning("the journal can be written again; it lacks %d publications so far", self._unwritten)
         self._failing = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import math
@@ -517,6 +518,59 @@ async def test_a_store_that_comes_back_while_the_supervisor_is_left_gets_everyth
     assert supervisor.report is not None
     assert supervisor.report.unwritten == 0
     assert (await replay(journal)).inspect() == supervisor.executions.inspect()
+
+
+class Wild(Held):
+    """A journal that raises whatever it likes, for a while."""
+
+    def __init__(self, error: BaseException, where: str) -> None:
+        super().__init__()
+        self.error: BaseException | None = error
+        self.where = where
+
+    def now(self) -> float:
+        if self.error is not None and self.where == "now":
+            raise self.error
+        return super().now()
+
+    async def append(self, publications: Sequence[Publication], /) -> None:
+        if self.error is not None and self.where == "append":
+            raise self.error
+        await super().append(publications)
+
+
+@requirement("journal.faults")
+@pytest.mark.parametrize("where", ["append", "now"])
+@pytest.mark.parametrize(
+    "error",
+    [SystemExit(2), GeneratorExit(), asyncio.CancelledError(), BaseExceptionGroup("two", [SystemExit(1)])],
+    ids=["exit", "generator", "asyncio", "group"],
+)
+async def test_whatever_a_store_raises_is_no_trouble_of_the_supervisors(
+    error: BaseException, where: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    journal = Wild(error, where)
+    async with open_supervisor(Toolbox([add]), journal=journal) as supervisor:
+        first = await supervisor.execute(ONE)
+        await trio.sleep(1)
+        journal.error = None
+        second = await supervisor.execute(ONE)
+        await trio.sleep(60)
+
+    assert (first.value, second.value) == (3, 3)
+    assert supervisor.report is not None and supervisor.report.bugs == ()
+    assert (await replay(journal)).locate(second.execution_id) is not None
+
+
+@requirement("journal.faults")
+def test_an_interrupt_that_arrives_in_the_store_leaves_the_supervisor() -> None:
+    async def main() -> None:
+        async with open_supervisor(Toolbox([add]), journal=Wild(KeyboardInterrupt(), "append")) as supervisor:
+            await supervisor.execute(ONE)
+            await trio.sleep_forever()
+
+    with pytest.raises(KeyboardInterrupt):
+        trio.run(main)
 
 
 # ── Without one ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Sequence
 
 import pytest
 import trio
 
 from armory_trio import StoreUnavailable, Toolbox, open_supervisor
-from armory_trio.ledger import Claim, LedgerKey, MarkUnknown, OpenWindow, Start
+from armory_trio.ledger import Attempt, Claim, LedgerKey, MarkUnknown, OpenWindow, Start
 from tests.engine.ledger.stores import Bank, Clock, Troubled
 from tests.requirements import requirement
 
@@ -109,6 +111,17 @@ async def test_so_many_that_nobody_looks_through_them_are_cut_short(caplog: pyte
 
     assert found is not None and len(found.never_started) == 1_000
     assert "more than 1000" in caplog.text
+
+
+@requirement("keeping.recovered.bounded")
+@pytest.mark.parametrize("error", [SystemExit(2), asyncio.CancelledError()], ids=["exit", "asyncio"])
+async def test_whatever_a_ledger_raises_while_it_is_read_keeps_nobody_from_opening(error: BaseException) -> None:
+    class Wild(Troubled):
+        async def list(self, **_: object) -> Sequence[Attempt]:
+            raise error
+
+    async with open_supervisor(Toolbox([]), ledger=Wild()) as supervisor:
+        assert supervisor.recovered is None
 
 
 @requirement("keeping.recovered.bounded")
