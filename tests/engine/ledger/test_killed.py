@@ -18,8 +18,8 @@ from tests.engine.ledger.victim_terms import KINDS, PATIENT, Ended, Found, Life,
 from tests.requirements import requirement
 
 SOAK: Final = settings().max_examples > 200
-SEEDS: Final = range(50 if SOAK else 3)
-"""How many worlds there are for each store; very many in the long runs."""
+SEEDS: Final = range(50 if SOAK else 1)
+"""How many worlds there are for each store, of some ten processes each; very many in the long runs."""
 
 WORK: Final = 2
 """New keys of each kind in each round, so that each has something to do."""

@@ -400,7 +400,7 @@ async def test_keys_that_do_not_answer_hold_up_a_receipt_for_a_bounded_time(auto
 async def test_a_locked_file_is_not_waited_for_longer_than_the_ledger_may_take(tmp_path: Path) -> None:
     bank, path = Bank(), tmp_path / "s.db"
     async with (
-        open_store(str(path), timeout=3) as store,
+        open_store(str(path), timeout=1) as store,
         open_supervisor(Toolbox(bank.tools()), ledger=store.ledger, default_request_context=HER) as supervisor,
     ):
         other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
