@@ -280,8 +280,11 @@ class Entry:
     def _nothing(self) -> Operation:
         from ..ledger import Complete, Release  # noqa: PLC0415  # as above
 
-        # What was let go can't be released by name; that nothing came of it can be said.
-        return Complete(self.text, self.fence, "none") if self.tried else Release(self.text, self.fence)
+        # What was let go can't be released by name; that nothing came of it can be said. Where it goes on from a pause,
+        # it waits as it did before.
+        if not self.tried:
+            return Release(self.text, self.fence)
+        return Complete(self.text, self.fence, "none", pause=self.goes_on)
 
     def _last_word(self, result: ToolResult[object], output: OutputContract | None, attempts: int) -> Operation:
         from ..ledger import Complete  # noqa: PLC0415  # as above

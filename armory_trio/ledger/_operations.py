@@ -144,7 +144,8 @@ class Complete(msgspec.Struct, frozen=True, tag="complete"):
             error that changed nothing: if the effect is ``none``, the attempt is forgotten at once.
         pause: Whether it ended because somebody has to act before it can go on: whoever asks for the key is told *result*
             until then, whatever the effect is, and a claim that ``resumes`` it takes its place. Without a result: it
-            went on, came to nothing, and waits as it did before; refused where it went on from no pause.
+            went on, came to nothing, and waits as it did before; refused where it went on from no pause. The effect
+            ``none`` without a result says the same of what went on.
     """
 
     key_text: str

@@ -258,7 +258,8 @@ def _complete(row: Attempt | None, end: Complete, now: float) -> Move:
         return row, Done(row) if row is not None and _says_the_same(row, end) else FenceLost(row)
     if row.state == "claimed" and end.effect != "none":
         return row, Refused("its body was never started, so it can't have had an effect")
-    if row.pause is not None and (row.state == "claimed" or (end.pause and end.result is None)):
+    came_to_nothing = end.result is None and (end.pause or end.effect == "none")
+    if row.pause is not None and (row.state == "claimed" or came_to_nothing):
         return _done(_paused_again(row, now))
     if end.pause and end.result is None:
         return row, Refused("it goes on from no pause, so there is none at which it could wait again")

@@ -730,6 +730,17 @@ def test_an_attempt_is_bound_to_the_rules_that_let_its_body_begin() -> None:
 
 
 @requirement("ledger.pause")
+def test_what_goes_on_and_comes_to_nothing_waits_as_before() -> None:
+    row = there(*GOING_ON, START)
+
+    after, answer = apply(row, Complete(TEXT, "a", "none"), NOW)
+
+    assert isinstance(answer, Done)
+    assert after is not None
+    assert (after.state, after.effect, after.result, after.pause) == ("completed", "completed", '"it waits"', "z")
+
+
+@requirement("ledger.pause")
 @pytest.mark.parametrize("effect", ["none", "completed", "unknown"])
 def test_what_goes_on_from_no_pause_does_not_wait_as_before(effect: Effect) -> None:
     row = there(CLAIM, START)

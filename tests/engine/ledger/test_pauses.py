@@ -27,15 +27,17 @@ from armory_trio.authority.approvals import MemoryApprovals
 from armory_trio.authority.signing import SigningKey
 from armory_trio.composition import pipe
 from armory_trio.errors import ApprovalError
-from armory_trio.ledger import Attempt, Decision, choices, decide, left_behind
+from armory_trio.ledger import Attempt, Claim, Decision, Operation, Start, choices, decide, left_behind
 from tests.engine.ledger.stores import (
     BANK,
     HER,
     KEYS,
     Bank,
     Clock,
+    Trouble,
     Troubled,
     code_of,
+    passing,
     receipt_for,
     said_of,
     told_of,
@@ -309,6 +311,34 @@ async def test_a_key_whose_approval_can_never_count_any_more_is_not_stuck(
 
     still_waits = again.pending_approval is not None and again.pending_approval.id == pending.id
     assert can_be_decided or not still_waits  # somebody has to be able to do something about it
+
+
+@requirement("keeping.pauses")
+@pytest.mark.parametrize("wrapped", [True, False])
+@pytest.mark.parametrize("operation", [Claim, Start])
+@pytest.mark.parametrize("trouble", ["raises", "hangs", "does-and-raises", "does-and-hangs"])
+async def test_what_could_not_go_on_since_that_could_not_be_recorded_waits_as_it_did_before(
+    trouble: Trouble, operation: type[Operation], wrapped: bool, autojump_clock: trio.abc.Clock
+) -> None:
+    shop, clock = Shop(), Clock(with_trio=True)
+    store, approvals = Troubled(clock), MemoryApprovals(clock)
+    toolbox = Toolbox(shop.tools, policy=asks_about("ship"), middleware=[passing] if wrapped else [])
+    async with open_supervisor(
+        toolbox, ledger=store, keys=KEYS, approvals=approvals, default_request_context=HER
+    ) as supervisor:
+        paused = await supervisor.execute(ToolCall("order"), idempotency_key="k")
+        pending = paused.pending_approval
+        assert pending is not None
+        store.trouble[operation] = trouble
+        refused = await supervisor.resume_approval(pending)
+        store.trouble.clear()
+        await trio.sleep(100)  # the lease of what was claimed, and not known to be, is over
+        again = await supervisor.execute(ToolCall("order"), idempotency_key="k")
+        result = await supervisor.resume_approval(pending)
+
+    assert code_of(refused) == "LEDGER_UNAVAILABLE"
+    assert (told_of(again), again.action is not None, again.effect) == ("deduped", True, "completed")
+    assert (result.outcome, shop.bank.paid, shop.done) == ("success", [100], ["ship", "seal"])
 
 
 @requirement("keeping.pauses.arguments")
