@@ -37,7 +37,7 @@ class CallOptions(TypedDict, total=False):
         idempotency_key: What makes it the same call as another: with one key, for one tenant, a tool does its effect
             once. It takes the place of the tool's own.
         resolution_receipt: What was decided about an earlier attempt with this key: of which nobody knows how it ended, or
-            which was recorded under another policy.
+            which was recorded under another policy. A call is refused if that has no part in how things stand.
         elicit: Asks a person on behalf of the tool.
         metadata: Anything; handed to the tool by reference, never copied, logged, stored or shown.
         trace: What telemetry hangs the call below, as its room says; handed on by reference. Calls that the tool makes
