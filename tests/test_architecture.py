@@ -274,13 +274,15 @@ ASYNCIO_HOMES: Final = (
 LEAVES: Final = {
     "agents": ("integrations/openai_agents",),
     "anthropic": ("providers/anthropic",),
+    "anyio": ("integrations/mcp",),
     "cattrs": ("definitions",),
     "click": ("cli",),
     "google": ("providers/gemini",),
-    "httpx2": ("integrations/openapi",),
+    "httpx2": ("integrations/mcp", "integrations/openapi"),
     "jsonschema_rs": ("definitions",),
     "langchain_core": ("integrations/langchain",),
     "mcp": ("integrations/mcp",),
+    "mcp_types": ("integrations/mcp",),
     "numpy": ("toolbox/search",),
     "openai": ("providers/openai",),
     "opentelemetry": ("observability",),
@@ -296,9 +298,15 @@ LEAVES: Final = {
 """Every other foreign package, and the only places that may import it: a room, a folder or a module."""
 
 LOWLEVEL_ANYWHERE: Final = ("checkpoint", "checkpoint_if_cancelled", "cancel_shielded_checkpoint")
-LOWLEVEL_HOMES: Final = ("engine/_concurrency", "integrations/_guest", "integrations/_thread_side", "cli/_top_tty")
+LOWLEVEL_HOMES: Final = (
+    "cli/_top_tty",
+    "engine/_concurrency",
+    "integrations/_guest",
+    "integrations/_thread_side",
+    "integrations/mcp/client/_process",
+)
 """What every module may use of `trio.lowlevel`, and those that may use the rest: the primitives that trio lacks, the two
-ways to run trio inside of something else, and the terminal that is waited for."""
+ways to run trio inside of something else, the terminal that is waited for, and a child process with three pipes."""
 
 ANY_HOMES: Final = ("content/_codec", "definitions/contracts")
 """Where values of unknown type are taken apart; everywhere else it is `object`, which must be narrowed."""

@@ -39,7 +39,7 @@ def end_group(group: int, patience: float) -> bool:
     pause = 0.001
     while True:
         kill_group(group)
-        if not _runs(group):
+        if not group_runs(group):
             return True
         if time.monotonic() >= until:
             return False
@@ -65,7 +65,8 @@ def _is_member(number: str, group: int) -> bool:
     return _is_running_member(number, group)
 
 
-def _runs(group: int) -> bool:
+def group_runs(group: int) -> bool:
+    """Whether something of *group* runs, dead members that nobody looked at yet not counted."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:

@@ -1,0 +1,244 @@
+"""One call of an imported tool: from the waiting for a connection to what the server answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Protocol, cast
+
+import attrs
+import trio
+from mcp.client.session import ClientRequestContext, ClientSession
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    CallToolRequest,
+    CallToolRequestParams,
+    CallToolResult,
+    ElicitRequest,
+    ErrorData,
+    InputRequest,
+    InputRequiredResult,
+    InputResponse,
+    InputResponses,
+    RequestParamsMeta,
+)
+
+from ....definitions import ToolContext
+from ._catalogue import Catalogue, Listed
+from ._content import error_text, value_of
+from ._faults import CHANGED, REPORTED, Fault, error_answer, lost
+from ._questions import answer_questions, ask_person
+from ._record import Exchange, LinkRecord
+
+IDEMPOTENCY_KEY: Final = "armory-trio/idempotency-key"
+"""The name in a request's ``_meta`` under which a server finds the idempotency key of the call."""
+
+_TRACE: Final = ("traceparent", "tracestate", "baggage")
+"""Names in the metadata of a call that go into ``_meta`` as they are: the context of a trace, as W3C writes it."""
+
+_ROUNDS: Final = 10
+"""How often a server may ask for something more before it gives a result."""
+
+_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 0.25
+"""Seconds before a request is repeated that a server only put off."""
+
+
+@attrs.define(eq=False)
+class Link:
+    """A session that is open, and what its server lists.
+
+    Args:
+        session: The SDK's session.
+        record: What is known of it.
+        catalogue: The tools.
+        covered: Which word of the server that its tools changed the catalogue covers.
+    """
+
+    session: ClientSession
+    record: LinkRecord
+    catalogue: Catalogue = attrs.field(factory=Catalogue)
+    covered: int = 0
+
+
+class Host(Protocol):
+    """What a call needs of the connection that it goes through."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def ready(self, context: ToolContext) -> Link:
+        """An open link whose catalogue is up to date.
+
+        Raises:
+            ToolFailure: There is none in time.
+        """
+        ...
+
+
+@attrs.frozen(eq=False)
+class RemoteCall:
+    """What runs an imported tool.
+
+    Args:
+        host: The connection.
+        listed: The definition that was imported.
+        windows: Whether it changes the world, as far as anybody knows.
+    """
+
+    host: Host
+    listed: Listed
+    windows: bool
+
+    async def __call__(self, arguments: dict[str, object], context: ToolContext) -> object:
+        """Call the tool at its server. Cancelled: the server is told, and what it still answers is dropped."""
+        link = await self.host.ready(context)
+        self._require_same(link.catalogue)
+        if not self.windows:
+            return _value(await _Conversation(self, link, context).hold(arguments))
+        async with context.effect(f"call {self.listed.name}", self.host.name) as window:
+            conversation = _Conversation(self, link, context)
+            try:
+                answer = await conversation.hold(arguments)
+            except BaseException:
+                if not conversation.handed:
+                    window.nothing_happened()
+                raise
+            if isinstance(answer, Fault) and answer.happened is False:
+                window.nothing_happened()
+            elif isinstance(answer, Fault) and answer.happened:
+                window.happened()
+            return _value(answer)
+
+    def _require_same(self, catalogue: Catalogue) -> None:
+        """Refuse to call what is no longer the tool that was imported, and perhaps agreed to."""
+        now = catalogue.tools.get(self.listed.name)
+        if now is None:
+            message = f"{self.host.name!r} no longer offers {self.listed.name!r}"
+            raise Fault(message, "not_found", "NOT_FOUND", False, False).failure()
+        if now.digest != self.listed.digest:
+            parts = now.differs_in(self.listed)
+            message = (
+                f"{self.listed.name!r} of {self.host.name!r} has changed since it was imported ({', '.join(parts)}); "
+                "it does not run until it is imported again, and approvals of the old one do not count for the new one"
+            )
+            raise Fault(message, "unavailable", CHANGED, False, False, {"changed": parts}).failure()
+
+
+def _value(answer: Mapping[str, object] | Fault) -> object:
+    if isinstance(answer, Fault):
+        raise answer.failure()
+    if answer.get("isError") is True:
+        structured = answer.get("structuredContent")
+        details = None if structured is None else {"structured": structured}
+        raise Fault(error_text(answer), "internal", REPORTED, None, details=details).failure()
+    return value_of(answer)
+
+
+class _Conversation:
+    """The requests of one call: one, or several if the server asks back in place of answering."""
+
+    __slots__ = ("_call", "_context", "_link", "handed")
+
+    def __init__(self, call: RemoteCall, link: Link, context: ToolContext) -> None:
+        self._call = call
+        self._link = link
+        self._context = context
+        self.handed = False
+
+    async def hold(self, arguments: dict[str, object]) -> Mapping[str, object] | Fault:
+        """The server's answer, or why there is none."""
+        responses: InputResponses | None = None
+        state: str | None = None
+        for turn in range(_ROUNDS):
+            answer = await self._ask(arguments, responses, state)
+            if isinstance(answer, Fault) or answer.get("resultType") != "input_required":
+                return answer
+            try:
+                required = InputRequiredResult.model_validate(answer, by_name=False)
+            except ValueError:
+                return self._unusable("asked for something that cannot be read")
+            if required.input_requests:
+                answered = await self._respond(required.input_requests)
+                if isinstance(answered, Fault):
+                    return answered
+                responses = answered
+            else:
+                responses = None
+                await trio.sleep(min(_LONGEST_PAUSE, _PAUSE * 2.0**turn))
+            state = required.request_state
+        return self._unusable(f"asked for something more {_ROUNDS} times")
+
+    def _unusable(self, what: str) -> Fault:
+        return Fault(f"{self._call.host.name!r} {what}, and gave no result", "internal", "OUTPUT_INVALID")
+
+    async def _respond(self, requests: Mapping[str, InputRequest]) -> InputResponses | Fault:
+        responses: InputResponses = {}
+        for key, request in requests.items():
+            response: InputResponse | ErrorData
+            if isinstance(request, ElicitRequest):
+                response = await ask_person(self._context, request.params)
+            else:
+                context = ClientRequestContext(session=self._link.session, request_id=key)
+                response = await self._link.session.dispatch_input_request(context, request)
+            if isinstance(response, ErrorData):
+                return self._unusable(f"asked for something that it is refused ({response.message})")
+            responses[key] = response
+        return responses
+
+    async def _ask(
+        self, arguments: dict[str, object], responses: InputResponses | None, state: str | None
+    ) -> Mapping[str, object] | Fault:
+        """Send one request and wait for its answer, asking a person meanwhile if the server wants that."""
+        record = self._link.record
+        exchange = Exchange(record.mint(), self._context)
+        record.exchanges[exchange.request_id] = exchange
+        request = CallToolRequest(
+            params=CallToolRequestParams(
+                name=self._call.listed.name,
+                arguments=arguments,
+                input_responses=responses,
+                request_state=state,
+                _meta=self._meta(exchange),
+            )
+        )
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(answer_questions, exchange)
+                fault = await self._send(request, exchange)
+                nursery.cancel_scope.cancel()
+        finally:
+            self.handed = self.handed or exchange.handed
+            record.exchanges.pop(exchange.request_id, None)
+            exchange.close()
+        if fault is not None:
+            return fault
+        assert exchange.answer is not None  # the wire noted it
+        return exchange.answer
+
+    async def _send(self, request: CallToolRequest, exchange: Exchange) -> Fault | None:
+        """Send *request*; answers why there is no answer, or None when there is one in the exchange."""
+        server, record = self._call.host.name, self._link.record
+        try:
+            await self._link.session.send_request(request, CallToolResult)
+        except MCPError as error:
+            if exchange.fault is not None:
+                return exchange.fault
+            if error.code == CONNECTION_CLOSED and record.ended.is_set():
+                return lost(server, record.lost or "it was closed here", handed=exchange.handed)
+            return error_answer(server, error.code, error.message, cast("object", error.data))
+        except ValueError as error:
+            if exchange.handed:
+                raise
+            return Fault(f"the arguments cannot be sent: {error}", "validation", "INVALID_ARGUMENTS", False)
+        return None
+
+    def _meta(self, exchange: Exchange) -> RequestParamsMeta:
+        meta: dict[str, object] = {"progressToken": exchange.request_id}
+        if self._context.idempotency_key is not None:
+            meta[IDEMPOTENCY_KEY] = self._context.idempotency_key
+        given = self._context.metadata
+        if isinstance(given, Mapping):
+            told = cast("Mapping[str, object]", given)
+            meta |= {key: told[key] for key in _TRACE if isinstance(told.get(key), str)}
+        return cast("RequestParamsMeta", meta)

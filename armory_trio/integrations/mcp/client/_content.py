@@ -1,0 +1,148 @@
+"""What a tool of a server answered, as a value: every kind of content is kept, or described where it cannot be."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, cast
+
+from ....content import encode_json
+from ....definitions import AudioContent, ImageContent, LinkContent, TextContent
+from ....definitions._call import Content
+
+_SHOWN: Final = 2_000
+"""Characters of something unknown that are shown."""
+
+
+def value_of(answer: Mapping[str, object]) -> object:
+    """The value of a result that is no error.
+
+    Structured content is the value; pictures, sounds and links beside it follow it in a list, and words beside it,
+    which say the same, are left out. Without it one text is a str, nothing at all is None, and whatever else there is
+    is a list of content blocks.
+    """
+    blocks = blocks_of(answer)
+    structured = answer.get("structuredContent")
+    if structured is not None:
+        media = [block for block in blocks if not isinstance(block, TextContent)]
+        return [structured, *media] if media else structured
+    if not blocks:
+        return None
+    if len(blocks) == 1 and isinstance(blocks[0], TextContent):
+        return blocks[0].text
+    return blocks
+
+
+def error_text(answer: Mapping[str, object]) -> str:
+    """The words of a result that is an error."""
+    words = "\n".join(_words(block) for block in blocks_of(answer)).strip()
+    structured = answer.get("structuredContent")
+    if not words and structured is not None:
+        words = _shown(structured)
+    return words or "the tool reported an error, without a word about it"
+
+
+def _words(block: Content) -> str:
+    match block:
+        case TextContent(text=text):
+            return text
+        case LinkContent(uri=uri, name=name):
+            return f"{name} <{uri}>".strip()
+        case ImageContent(media_type=media_type) | AudioContent(media_type=media_type):
+            return f"[{media_type}]"
+        case _:
+            return ""
+
+
+def blocks_of(answer: Mapping[str, object]) -> list[Content]:
+    """The content of a result as blocks, one for each that it has."""
+    content = answer.get("content")
+    listed: Iterable[object] = cast("list[object]", content) if isinstance(content, list) else ()
+    return [_block(each) for each in listed]
+
+
+def _block(entry: object) -> Content:
+    given = _object(entry)
+    kind = given.get("type")
+    read = _READERS.get(kind) if isinstance(kind, str) else None
+    found = None if read is None else read(given)
+    return _unknown(entry) if found is None else found
+
+
+def _object(entry: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", entry) if isinstance(entry, dict) else {}
+
+
+def _unknown(entry: object) -> Content:
+    return TextContent(f"[content of a kind that is not known here: {_shown(entry)}]")
+
+
+def _shown(value: object) -> str:
+    text = encode_json(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text) - _SHOWN:,} more characters)"
+
+
+def _text(given: Mapping[str, object]) -> Content | None:
+    text = given.get("text")
+    return TextContent(text) if isinstance(text, str) else None
+
+
+def _image(given: Mapping[str, object]) -> Content | None:
+    data, kind = _bytes(given.get("data")), given.get("mimeType")
+    return ImageContent(data, kind) if data and isinstance(kind, str) and kind.startswith("image/") else None
+
+
+def _audio(given: Mapping[str, object]) -> Content | None:
+    data, kind = _bytes(given.get("data")), given.get("mimeType")
+    return AudioContent(data, kind) if data and isinstance(kind, str) and kind.startswith("audio/") else None
+
+
+def _link(given: Mapping[str, object]) -> Content | None:
+    uri = given.get("uri")
+    if not isinstance(uri, str) or not uri:
+        return None
+    name, kind, description = (given.get(key) for key in ("name", "mimeType", "description"))
+    return LinkContent(
+        uri,
+        name if isinstance(name, str) else "",
+        kind if isinstance(kind, str) else None,
+        description if isinstance(description, str) else "",
+    )
+
+
+def _resource(given: Mapping[str, object]) -> Content | None:
+    resource = given.get("resource")
+    if not isinstance(resource, dict):
+        return None
+    inner = cast("Mapping[str, object]", resource)
+    uri, kind, text = inner.get("uri"), inner.get("mimeType"), inner.get("text")
+    named = f"{uri}, {kind}" if isinstance(kind, str) else f"{uri}"
+    if isinstance(text, str):
+        return TextContent(f"[resource {named}]\n{text}")
+    data = _bytes(inner.get("blob"))
+    if data is None:
+        return None
+    if data and isinstance(kind, str) and kind.startswith("image/"):
+        return ImageContent(data, kind)
+    if data and isinstance(kind, str) and kind.startswith("audio/"):
+        return AudioContent(data, kind)
+    return TextContent(f"[resource {named}: {len(data):,} bytes, which are not shown]")
+
+
+def _bytes(value: object) -> bytes | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        return base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+_READERS: Final[Mapping[str, Callable[[Mapping[str, object]], Content | None]]] = {
+    "text": _text,
+    "image": _image,
+    "audio": _audio,
+    "resource_link": _link,
+    "resource": _resource,
+}

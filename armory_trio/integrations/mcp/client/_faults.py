@@ -1,0 +1,85 @@
+"""What became of a call that got no answer, or an error for one: in the words that results are told in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from ....definitions import ToolFailure
+from ....definitions._call import Category
+
+_NO_METHOD: Final = -32601
+_REFUSED: Final[Mapping[int, tuple[Category, str]]] = {
+    -32700: ("validation", "INVALID_ARGUMENTS"),
+    -32600: ("validation", "INVALID_ARGUMENTS"),
+    _NO_METHOD: ("not_found", "NOT_FOUND"),
+    -32602: ("validation", "INVALID_ARGUMENTS"),
+}
+"""Codes of JSON-RPC that say that a request was not carried out at all."""
+
+_INTERNAL: Final = -32603
+_SERVER_CODES: Final = range(-32099, -31999)
+"""What JSON-RPC leaves to servers: their passing troubles, as far as anybody can tell."""
+
+CHANGED: Final = "TOOL_CHANGED"
+"""The code of a call whose tool is no longer the one that was imported."""
+
+REPORTED: Final = "TOOL_REPORTED_ERROR"
+"""The code of a call that the tool itself, at the server, answered with an error."""
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """Why a call has no value.
+
+    Args:
+        message: Words for the model.
+        category: The kind.
+        code: The precise reason.
+        happened: Whether the server may have acted: None when nobody knows.
+        retryable: Whether the call may be sent again, when nothing happened.
+    """
+
+    message: str
+    category: Category
+    code: str
+    happened: bool | None = None
+    retryable: bool | None = None
+    details: Mapping[str, object] | None = None
+
+    def failure(self) -> ToolFailure:
+        """What the tool raises for it."""
+        effect = {None: "unknown", True: "completed", False: "none"}[self.happened]
+        return ToolFailure(
+            self.message,
+            category=self.category,
+            code=self.code,
+            retryable=self.retryable,
+            effect=effect,  # type: ignore[arg-type]  # one of the three words
+            details=self.details,
+        )
+
+
+def lost(server: str, why: str, *, handed: bool) -> Fault:
+    """The connection broke while a call was on its way."""
+    if handed:
+        message = f"the connection to {server!r} broke while the call ran there: {why}"
+        return Fault(message, "transient", "CONNECTION_LOST", None)
+    return Fault(
+        f"the connection to {server!r} broke before the call was sent: {why}", "transient", "CONNECTION_LOST", False
+    )
+
+
+def error_answer(server: str, code: int, message: str, data: object) -> Fault:
+    """The server answered with an error of JSON-RPC."""
+    words = f"{server!r} answered with an error: {message or 'no message'} ({code})"
+    details: dict[str, object] = {"code": code}
+    if data is not None:
+        details["data"] = data
+    if code in _REFUSED:
+        category, ours = _REFUSED[code]
+        return Fault(words, category, ours, False, details=details)
+    if code in _SERVER_CODES:
+        return Fault(words, "transient", "TRANSIENT_ERROR", None, details=details)
+    return Fault(words, "internal", "INTERNAL_ERROR", None, details=details)
