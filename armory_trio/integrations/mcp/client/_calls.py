@@ -23,10 +23,10 @@ from mcp_types import (
     RequestParamsMeta,
 )
 
-from ....definitions import ToolContext
+from ....definitions import EffectWindow, ToolContext, ToolFailure
 from ._catalogue import Catalogue, Listed
 from ._content import error_text, value_of
-from ._faults import CHANGED, REPORTED, Fault, error_answer, lost
+from ._faults import CHANGED, LOST, REPORTED, Fault, error_answer, lost
 from ._questions import answer_questions, ask_person
 from ._record import Exchange, LinkRecord
 
@@ -35,6 +35,9 @@ IDEMPOTENCY_KEY: Final = "armory-trio/idempotency-key"
 
 _TRACE: Final = ("traceparent", "tracestate", "baggage")
 """Names in the metadata of a call that go into ``_meta`` as they are: the context of a trace, as W3C writes it."""
+
+_ATTEMPTS: Final = 3
+"""How often a call is sent whose connection turns out to be broken before it was."""
 
 _ROUNDS: Final = 10
 """How often a server may ask for something more before it gives a result."""
@@ -91,24 +94,36 @@ class RemoteCall:
     windows: bool
 
     async def __call__(self, arguments: dict[str, object], context: ToolContext) -> object:
-        """Call the tool at its server. Cancelled: the server is told, and what it still answers is dropped."""
+        """Call the tool at its server. Cancelled: the server is told, and what it still answers is dropped.
+
+        A connection that turns out to be broken before the call was sent is no end of it: it is sent over the next.
+        """
+        for _ in range(_ATTEMPTS):
+            answer = await self._attempt(arguments, context)
+            if not _is_unsent(answer):
+                break
+        return _value(answer)
+
+    async def _attempt(self, arguments: dict[str, object], context: ToolContext) -> Mapping[str, object] | Fault:
         link = await self.host.ready(context)
         self._require_same(link.catalogue)
+        conversation = _Conversation(self, link, context)
         if not self.windows:
-            return _value(await _Conversation(self, link, context).hold(arguments))
+            return await conversation.hold(arguments)
         async with context.effect(f"call {self.listed.name}", self.host.name) as window:
-            conversation = _Conversation(self, link, context)
             try:
                 answer = await conversation.hold(arguments)
             except BaseException:
                 if not conversation.handed:
                     window.nothing_happened()
                 raise
-            if isinstance(answer, Fault) and answer.happened is False:
+            if _is_unsent(answer):
                 window.nothing_happened()
-            elif isinstance(answer, Fault) and answer.happened:
-                window.happened()
-            return _value(answer)
+            elif isinstance(answer, Fault):
+                raise _settled(answer, window)
+            elif answer.get("isError") is True:
+                raise _reported(answer).failure()
+        return answer
 
     def _require_same(self, catalogue: Catalogue) -> None:
         """Refuse to call what is no longer the tool that was imported, and perhaps agreed to."""
@@ -125,13 +140,29 @@ class RemoteCall:
             raise Fault(message, "unavailable", CHANGED, False, False, {"changed": parts}).failure()
 
 
+def _settled(fault: Fault, window: EffectWindow) -> ToolFailure:
+    """The failure of a call that did not end well, with its window told what that means for the world."""
+    if fault.happened is False:
+        window.nothing_happened()
+    return fault.failure()
+
+
+def _is_unsent(answer: Mapping[str, object] | Fault) -> bool:
+    return isinstance(answer, Fault) and answer.code == LOST and answer.happened is False
+
+
+def _reported(answer: Mapping[str, object]) -> Fault:
+    """What the tool, at its server, says went wrong."""
+    structured = answer.get("structuredContent")
+    details = None if structured is None else {"structured": structured}
+    return Fault(error_text(answer), "internal", REPORTED, None, details=details)
+
+
 def _value(answer: Mapping[str, object] | Fault) -> object:
     if isinstance(answer, Fault):
         raise answer.failure()
     if answer.get("isError") is True:
-        structured = answer.get("structuredContent")
-        details = None if structured is None else {"structured": structured}
-        raise Fault(error_text(answer), "internal", REPORTED, None, details=details).failure()
+        raise _reported(answer).failure()
     return value_of(answer)
 
 
@@ -225,7 +256,7 @@ class _Conversation:
             if exchange.fault is not None:
                 return exchange.fault
             if error.code == CONNECTION_CLOSED and record.ended.is_set():
-                return lost(server, record.lost or "it was closed here", handed=exchange.handed)
+                return lost(server, record.lost or "it ended", handed=exchange.handed)
             return error_answer(server, error.code, error.message, cast("object", error.data))
         except ValueError as error:
             if exchange.handed:

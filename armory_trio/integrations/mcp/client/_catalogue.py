@@ -77,11 +77,11 @@ class ListingFailed(Exception):
     """The server's list of tools cannot be read to its end. The text says why."""
 
 
-def sift(answer: dict[str, object]) -> Page:
-    """Take what is no tool out of a page, so that it does not spoil the others."""
+def sift(answer: Mapping[str, object]) -> tuple[Page, list[object]]:
+    """What is in a page, and its entries without those that are no tools, which would spoil the others."""
     entries = answer.get("tools")
     if not isinstance(entries, list):
-        return Page()
+        return Page(), []
     good: list[object] = []
     tools: list[Listed] = []
     aside: list[SetAside] = []
@@ -93,8 +93,7 @@ def sift(answer: dict[str, object]) -> Page:
             name = cast("dict[str, object]", entry).get("name") if isinstance(entry, dict) else None
             reason = str(error).partition("\n")[0]
             aside.append(SetAside(name if isinstance(name, str) else f"tools[{at}]", f"is no tool of MCP: {reason}"))
-    answer["tools"] = good
-    return Page(tuple(tools), tuple(aside))
+    return Page(tuple(tools), tuple(aside)), good
 
 
 def _listed(entry: object) -> Listed:
@@ -125,13 +124,14 @@ def _text(value: object) -> str:
     return canonical_text(value, mode="exact")
 
 
-async def fetch(session: ClientSession, page_read: Callable[[], Page], most: int) -> Catalogue:
+async def fetch(session: ClientSession, page_read: Callable[[], Page], most: int, *, modern: bool) -> Catalogue:
     """Read the whole list. Cancelled: nothing is kept.
 
     Args:
         session: The session to ask.
         page_read: Answers what was made of the page that came last; see `sift`.
         most: How many tools there may be.
+        modern: Whether the session has an opinion of its own about which tools can be called.
 
     Raises:
         ListingFailed: It has no end, or is longer than that.
@@ -150,7 +150,7 @@ async def fetch(session: ClientSession, page_read: Callable[[], Page], most: int
         for listed in page.tools:
             if listed.name in tools:
                 aside.append(SetAside(listed.name, "is listed twice; the first one stands"))
-            elif listed.name not in kept:
+            elif modern and listed.name not in kept:
                 aside.append(SetAside(listed.name, "asks for headers that are not legal"))
             else:
                 tools[listed.name] = listed

@@ -181,7 +181,7 @@ class Connection:
     def close(self) -> None:
         """Begin to close it, from any task; again changes nothing. Calls that are under way end as lost."""
         self._become("closed")
-        self._record.ended.set()
+        self._record.end("it was closed here")
         if self._link is None:
             self._scope.cancel()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -23,6 +23,9 @@ _INTERNAL: Final = -32603
 _SERVER_CODES: Final = range(-32099, -31999)
 """What JSON-RPC leaves to servers: their passing troubles, as far as anybody can tell."""
 
+LOST: Final = "CONNECTION_LOST"
+"""The code of a call whose connection broke."""
+
 CHANGED: Final = "TOOL_CHANGED"
 """The code of a call whose tool is no longer the one that was imported."""
 
@@ -37,26 +40,25 @@ class Fault(msgspec.Struct, frozen=True):
         message: Words for the model.
         category: The kind.
         code: The precise reason.
-        happened: Whether the server may have acted: None when nobody knows.
+        happened: Whether the server acted: False when it did not, None when nobody knows.
         retryable: Whether the call may be sent again, when nothing happened.
     """
 
     message: str
     category: Category
     code: str
-    happened: bool | None = None
+    happened: Literal[False] | None = None
     retryable: bool | None = None
     details: Mapping[str, object] | None = None
 
     def failure(self) -> ToolFailure:
         """What the tool raises for it."""
-        effect = {None: "unknown", True: "completed", False: "none"}[self.happened]
         return ToolFailure(
             self.message,
             category=self.category,
             code=self.code,
             retryable=self.retryable,
-            effect=effect,  # type: ignore[arg-type]  # one of the three words
+            effect="unknown" if self.happened is None else "none",
             details=self.details,
         )
 
@@ -65,10 +67,8 @@ def lost(server: str, why: str, *, handed: bool) -> Fault:
     """The connection broke while a call was on its way."""
     if handed:
         message = f"the connection to {server!r} broke while the call ran there: {why}"
-        return Fault(message, "transient", "CONNECTION_LOST", None)
-    return Fault(
-        f"the connection to {server!r} broke before the call was sent: {why}", "transient", "CONNECTION_LOST", False
-    )
+        return Fault(message, "transient", LOST, None)
+    return Fault(f"the connection to {server!r} broke before the call was sent: {why}", "transient", LOST, False)
 
 
 def error_answer(server: str, code: int, message: str, data: object) -> Fault:

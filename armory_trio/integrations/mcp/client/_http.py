@@ -11,7 +11,7 @@ import httpx2
 import msgspec
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 
-from ._faults import Fault
+from ._faults import LOST, Fault
 from ._oauth import OAuth
 from ._record import LinkRecord
 from ._servers import HttpServer
@@ -76,7 +76,7 @@ class _Contained(httpx2.AsyncBaseTransport):
         unsent = isinstance(error, _UNSENT)
         why = f"{type(error).__name__}: {error}".rstrip(": ")
         message = f"{self._record.name!r} could not be reached: {why}" if unsent else f"the connection broke: {why}"
-        self._record.fault(request_id, Fault(message, "transient", "CONNECTION_LOST", False if unsent else None))
+        self._record.fault(request_id, Fault(message, "transient", LOST, False if unsent else None))
         if unsent:
             self._record.end(f"it could not be reached: {why}")
         return _answer(request, HTTPStatus.SERVICE_UNAVAILABLE, request_id, message)
@@ -89,7 +89,7 @@ class _Contained(httpx2.AsyncBaseTransport):
         in_session = MCP_SESSION_ID in request.headers
         if in_session and (status == HTTPStatus.NOT_FOUND or (status, code) == (HTTPStatus.BAD_REQUEST, _NO_SESSION)):
             message = f"{self._record.name!r} no longer knows this session, and did not run the call"
-            self._record.fault(request_id, Fault(message, "transient", "CONNECTION_LOST", False))
+            self._record.fault(request_id, Fault(message, "transient", LOST, False))
             self._record.end("it no longer knows the session")
             return _answer(request, status, request_id, message)
         if code is not None:

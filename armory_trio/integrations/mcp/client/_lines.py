@@ -30,11 +30,12 @@ class LineSplitter:
         most: Bytes of the longest line that is kept whole.
     """
 
-    __slots__ = ("_most", "_parts", "_size")
+    __slots__ = ("_head", "_most", "_parts", "_size")
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._parts: list[bytes] = []
+        self._head = b""
         self._size = 0
 
     def feed(self, piece: bytes | bytearray) -> Iterator[bytes | TooLong]:
@@ -51,14 +52,14 @@ class LineSplitter:
 
     def _add(self, part: bytes) -> None:
         self._size += len(part)
+        if len(self._head) < _HEAD:
+            self._head += part[: _HEAD - len(self._head)]
         if self._size <= self._most:
             self._parts.append(part)
-        elif self._parts:
-            self._parts = [b"".join(self._parts)[:_HEAD]]
-        elif part:
-            self._parts = [part[:_HEAD]]
+        else:
+            self._parts.clear()
 
     def _take(self) -> bytes | TooLong:
-        line, size = b"".join(self._parts), self._size
-        self._parts, self._size = [], 0
-        return line if size <= self._most else TooLong(line[:_HEAD], size)
+        line, head, size = b"".join(self._parts), self._head, self._size
+        self._parts, self._head, self._size = [], b"", 0
+        return line if size <= self._most else TooLong(head, size)

@@ -66,11 +66,12 @@ async def open_link(server: AnyServer, options: ClientOptions, record: LinkRecor
         )
         async with session, trio.open_nursery() as nursery:
             await _negotiate(session)
+            record.modern = session.protocol_version in MODERN_PROTOCOL_VERSIONS
             if options.log_level is not None:
                 await _set_level(session, options.log_level)
             link = Link(session, record)
             await renew(link, options)
-            if session.protocol_version in MODERN_PROTOCOL_VERSIONS and has_tools(session):
+            if record.modern and has_tools(session):
                 nursery.start_soon(_subscribe, session, record, name="mcp: changes")
             yield link
             nursery.cancel_scope.cancel()
@@ -84,7 +85,8 @@ async def renew(link: Link, options: ClientOptions) -> None:
     """
     asked = link.record.listed_asked
     if has_tools(link.session):
-        link.catalogue = await fetch(link.session, lambda: link.record.page, options.max_tools)
+        record = link.record
+        link.catalogue = await fetch(link.session, lambda: record.page, options.max_tools, modern=record.modern)
     link.covered = asked
 
 

@@ -114,6 +114,9 @@ class LinkRecord:
         self.opening: trio.CancelScope | None = None
         """What bounds the opening of the link, while it is not open."""
 
+        self.modern = False
+        """Whether a revision without a handshake is spoken."""
+
         self.listed_asked = 0
         """How often the server said that its tools changed."""
 
@@ -134,6 +137,11 @@ class LinkRecord:
         """The request is being handed over: from here on the server may have seen it."""
         if isinstance(request_id, int) and (exchange := self.exchanges.get(request_id)) is not None:
             exchange.handed = True
+
+    def unsent(self, request_id: object) -> None:
+        """The request was not handed over after all."""
+        if isinstance(request_id, int) and (exchange := self.exchanges.get(request_id)) is not None:
+            exchange.handed = False
 
     def fault(self, request_id: object, fault: Fault) -> bool:
         """Say what happened to a request, in place of what the SDK makes of it. Answers whether anybody waits."""
@@ -168,7 +176,7 @@ class LinkRecord:
 
     def end(self, why: str) -> None:
         """The link is of no use any more. Only the first reason counts."""
-        if self.lost is None and not self.ended.is_set():
+        if self.lost is None:
             self.lost = why
         self.ended.set()
 

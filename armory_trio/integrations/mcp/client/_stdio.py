@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import select
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
@@ -118,13 +119,21 @@ class Stdin:
             while self._line:
                 message, data = self._line.popleft()
                 self._room.set()
-                if isinstance(message, JSONRPCRequest):
-                    self._record.sending(message.id)
-                await stream.send_all(data)
+                await self._write(message, data, stream)
             if self.closed:
                 return
             self._news = trio.Event()
             await self._news.wait()
+
+    async def _write(self, message: JSONRPCMessage, data: bytes, stream: trio.abc.SendStream) -> None:
+        request = message.id if isinstance(message, JSONRPCRequest) else None
+        self._record.sending(request)
+        try:
+            await stream.send_all(data)
+        except trio.BrokenResourceError:
+            if len(data) <= select.PIPE_BUF:  # a pipe takes as much as this as a whole, or not at all
+                self._record.unsent(request)
+            raise
 
 
 def read_line(line: bytes | TooLong, record: LinkRecord) -> JSONRPCMessage | None:

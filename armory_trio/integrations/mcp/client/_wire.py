@@ -62,9 +62,11 @@ class Wire(JSONRPCDispatcher[TransportContext]):
         if exchange is not None:
             exchange.answer = answer
             return {"content": [], "resultType": _TAKEN}
-        if method == "tools/list":
-            self._record.page = sift(answer)
-        return answer
+        if method != "tools/list":
+            return answer
+        self._record.page, good = sift(answer)
+        # A session without headers of its own for arguments needs nothing of them, and would refuse all for one.
+        return {**answer, "tools": good if self._record.modern else []}
 
     async def run(  # noqa: ASYNC114, ASYNC128  # its session starts it, and the method above it says that it started
         self,
@@ -83,8 +85,9 @@ class Wire(JSONRPCDispatcher[TransportContext]):
 
         try:
             await super().run(on_request, on_notify, intercept, task_status=task_status)
-        finally:
             self._record.end("it ended the connection")
+        finally:
+            self._record.ended.set()  # else it is left from within, by somebody who knows why
 
     def _notice(self, method: str, params: Mapping[str, object]) -> bool:
         """Take a notification, in the order in which they came. Whatever nobody waits for is dropped."""

@@ -1,0 +1,288 @@
+"""A server that speaks MCP in plain lines of JSON, without any library, and misbehaves when it is told to.
+
+``python rough_server.py [WAY]``: the way is how it misbehaves from the start; what it does in a call is the tool's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+WAY = sys.argv[1] if len(sys.argv) > 1 else ""
+LOCK = threading.Lock()
+STUBBORN = (
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
+)
+NAMES = (
+    *(
+        "echo",
+        "meta",
+        "die",
+        "leave",
+        "never",
+        "late",
+        "twice",
+        "garbage",
+        "progress",
+        "flood",
+        "tick",
+        "log",
+        "change",
+    ),
+    *("remove", "mutable", "child", "mute", "error", "fail", "content", "ping", "ask", "sample", "roots", "sleep"),
+    *("seen", "environment", "oversized", "shapeless", "structured", "deaf"),
+)
+
+
+class State:
+    def __init__(self) -> None:
+        self.description = "As it was."
+        self.removed = False
+        self.cancelled: list[object] = []
+        self.late: dict[object, object] = {}
+        self.asked: dict[object, Callable[[dict[str, object]], None]] = {}
+        self.ids = 0
+        self.calls = 0
+
+
+STATE = State()
+
+
+def raw(data: bytes) -> None:
+    with LOCK:
+        sys.stdout.buffer.write(data + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def send(message: dict[str, object]) -> None:
+    raw(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+
+def answer(request: object, result: object) -> None:
+    send({"id": request, "result": result})
+
+
+def text(request: object, words: object, **more: object) -> None:
+    answer(request, {"content": [{"type": "text", "text": str(words)}], **more})
+
+
+def notify(method: str, **params: object) -> None:
+    send({"method": f"notifications/{method}", "params": params})
+
+
+def ask(method: str, params: dict[str, object], then: Callable[[dict[str, object]], None]) -> None:
+    STATE.ids += 1
+    STATE.asked[STATE.ids] = then
+    send({"id": STATE.ids, "method": method, "params": params})
+
+
+def later(seconds: float, work: Callable[[], None]) -> None:
+    timer = threading.Timer(seconds, work)
+    timer.daemon = True
+    timer.start()
+
+
+def call(request: object, name: str, arguments: dict[str, object], meta: dict[str, object]) -> None:  # noqa: C901, PLR0912, PLR0915  # a list of misdeeds
+    token = meta.get("progressToken")
+    STATE.calls += 1
+    match name:
+        case "echo":
+            text(request, json.dumps(arguments))
+        case "meta":
+            answer(request, {"content": [], "structuredContent": meta})
+        case "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "leave":
+            print("no more today", file=sys.stderr, flush=True)
+            os._exit(3)
+        case "never":
+            pass
+        case "late":
+            STATE.late[request] = arguments
+        case "twice":
+            text(request, "first")
+            text(request, "second")
+        case "garbage":
+            for line in (b"42", b"[1]", b"\xff\xfe", b"a banner", b"", b'{"jsonrpc": "2.0"}', b"x" * 2_000_000):
+                raw(line)
+            for _ in range(int(str(arguments.get("more", 0)))):
+                raw(b"noise")
+            text(request, "found")
+        case "progress":
+            for at in range(1, 6):
+                notify("progress", progressToken=token, progress=at, total=5, message=f"step {at}")
+            text(request, "done")
+        case "flood":
+            for at in range(5_000):
+                notify("progress", progressToken=token, progress=at)
+                notify("message", level="info", data=f"line {at}")
+                notify("resources/updated", uri="file:///x")
+            text(request, "done")
+        case "tick":
+
+            def tick(left: int) -> None:
+                if left:
+                    notify("progress", progressToken=token, progress=1)
+                    later(0.05, lambda: tick(left - 1))
+                else:
+                    text(request, "done")
+
+            tick(int(str(arguments["times"])))
+        case "log":
+            notify("message", level="warning", logger="mill", data={"grain": 3})
+            text(request, "done")
+        case "change":
+            STATE.description = "Something else."
+            notify("tools/list_changed")
+            text(request, "changed")
+        case "remove":
+            STATE.removed = True
+            notify("tools/list_changed")
+            text(request, "removed")
+        case "child":
+            child = subprocess.Popen([sys.executable, "-I", "-S", "-c", STUBBORN], stdout=subprocess.PIPE)
+            assert child.stdout is not None
+            child.stdout.readline()
+            text(request, child.pid)
+        case "mute":
+            os.close(1)
+            time.sleep(30)
+        case "error":
+            send({"id": request, "error": {"code": arguments["code"], "message": "I will not", "data": {"why": "x"}}})
+        case "fail":
+            text(request, "the mill is closed", isError=True)
+        case "content":
+            answer(request, {"content": arguments["content"]})
+        case "structured":
+            answer(request, {"content": [], "structuredContent": arguments})
+        case "ping":
+            ask("ping", {}, lambda _: text(request, "pong"))
+        case "ask":
+            schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+            params: dict[str, object] = {"mode": "form", "message": "how many?", "requestedSchema": schema}
+            ask("elicitation/create", params, lambda told: text(request, json.dumps(told.get("result", told))))
+        case "sample":
+            params = {"messages": [], "maxTokens": 5}
+            ask("sampling/createMessage", params, lambda told: text(request, json.dumps(told.get("error", told))))
+        case "roots":
+            ask("roots/list", {}, lambda told: text(request, json.dumps(told.get("result", told.get("error")))))
+        case "sleep":
+            later(float(str(arguments["seconds"])), lambda: text(request, "slept"))
+        case "seen":
+            text(request, json.dumps({"cancelled": STATE.cancelled, "calls": STATE.calls}))
+        case "environment":
+            text(request, json.dumps(sorted(os.environ)))
+        case "oversized":
+            text(request, "x" * 3_000_000)
+        case "shapeless":
+            send({"id": request, "result": [1]})
+        case "deaf":
+            text(request, "still here")
+            time.sleep(30)
+        case _:
+            send({"id": request, "error": {"code": -32602, "message": f"no tool {name}"}})
+
+
+def tools() -> list[dict[str, object]]:
+    listed: list[dict[str, object]] = [
+        {"name": name, "description": f"Does {name}.", "inputSchema": {"type": "object", "additionalProperties": True}}
+        for name in NAMES
+        if not (name == "mutable" and STATE.removed)
+    ]
+    for tool in listed:
+        if tool["name"] == "mutable":
+            tool["description"] = STATE.description
+        if tool["name"] == "structured":
+            tool["outputSchema"] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+        if tool["name"] == "echo":
+            tool["annotations"] = {"readOnlyHint": True}
+    return listed
+
+
+def page(cursor: object) -> dict[str, object]:
+    if WAY == "loop":
+        return {"tools": [], "nextCursor": "again"}
+    if WAY == "endless":
+        at = int(str(cursor or 0))
+        return {"tools": [{"name": f"t{at}", "inputSchema": {"type": "object"}}], "nextCursor": str(at + 1)}
+    if WAY == "many":
+        at = int(str(cursor or 0))
+        found = [{"name": f"t{n}", "inputSchema": {"type": "object"}} for n in range(at, at + 500)]
+        return {"tools": found, "nextCursor": str(at + 500)} if at < 9_500 else {"tools": found}
+    if WAY == "empty-cursor" and cursor is None:
+        return {"tools": tools()[:3], "nextCursor": ""}
+    if WAY == "empty-cursor":
+        return {"tools": tools()[3:]}
+    if WAY == "odd":
+        odd: list[object] = [
+            7,
+            {"name": "no schema"},
+            {"name": 5, "inputSchema": {"type": "object"}},
+            {"name": "broken", "inputSchema": {"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}}},
+            {"name": "text only", "inputSchema": {"type": "string"}},
+            *tools(),
+            tools()[0],
+        ]
+        return {"tools": odd}
+    return {"tools": tools()}
+
+
+def handle(message: dict[str, object]) -> None:
+    method, request = message.get("method"), message.get("id")
+    params = message.get("params")
+    given: dict[str, object] = params if isinstance(params, dict) else {}
+    if method == "initialize":
+        if WAY == "silent":
+            print("waiting for the moon", file=sys.stderr, flush=True)
+            return
+        if WAY == "refuses":
+            send({"id": request, "error": {"code": -32603, "message": "not for you"}})
+            return
+        result = {
+            "protocolVersion": given["protocolVersion"],
+            "capabilities": {"tools": {"listChanged": True}, "logging": {}},
+            "serverInfo": {"name": "rough", "version": "1"},
+            "instructions": "Be careful.",
+        }
+        answer(request, result)
+    elif method == "tools/list":
+        answer(request, page(given.get("cursor")))
+    elif method == "tools/call":
+        meta = given.get("_meta")
+        arguments = given.get("arguments")
+        call(
+            request,
+            str(given["name"]),
+            arguments if isinstance(arguments, dict) else {},
+            meta if isinstance(meta, dict) else {},
+        )
+    elif method == "notifications/cancelled":
+        STATE.cancelled.append(given["requestId"])
+        if given["requestId"] in STATE.late:
+            text(given["requestId"], "too late")
+    elif method is None and request in STATE.asked:
+        STATE.asked.pop(request)(message)
+
+
+def main() -> None:
+    if WAY == "dies":
+        print("no licence found", file=sys.stderr, flush=True)
+        sys.exit(7)
+    if WAY == "banner":
+        print("Welcome to the mill!\n", flush=True)
+    if WAY == "stays":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for line in sys.stdin.buffer:
+        handle(json.loads(line))
+    if WAY == "stays":
+        time.sleep(600)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,289 @@
+"""Connections to servers that die, hang, or leave something behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+
+import pytest
+import trio
+import trio.testing
+
+from armory_trio import DefinitionError, ToolCall, open_supervisor
+from armory_trio.integrations.mcp.client import (
+    ConnectionFailed,
+    InMemoryServer,
+    Reconnect,
+    StdioServer,
+    open_mcp,
+)
+from tests.integrations.mcp.client.rough import ONCE, open_rough, runs, server
+from tests.integrations.mcp.client.rough_server import NAMES
+from tests.requirements import requirement
+
+
+@requirement("mcp-client.lost", "mcp-client.reconnect")
+@pytest.mark.parametrize(
+    ("tool", "why"),
+    [("die", "it was killed by SIGKILL"), ("leave", "it exited with status 3"), ("mute", "it closed its output")],
+)
+async def test_a_server_that_goes_in_a_call_loses_it_and_the_next_one_finds_a_new_server(tool: str, why: str) -> None:
+    async with open_rough(server(stop_after=0.0, kill_after=0.0)) as rough:
+        with trio.fail_after(5):
+            result = await rough.call(tool)
+        assert result.error is not None
+        assert (result.error.code, result.effect) == ("CONNECTION_LOST", "unknown")
+        assert why in result.error.message
+        assert await rough.value("echo") == "{}"
+        assert rough.connection.why == why
+
+
+@requirement("mcp-client.lost")
+async def test_what_only_reads_has_no_effect_also_when_it_is_lost() -> None:
+    async with open_rough(effects={"die": "read-only"}) as rough:
+        result = await rough.call("die")
+        assert result.error is not None
+        assert (result.error.code, result.effect, result.error.retryable) == ("CONNECTION_LOST", "none", True)
+
+
+@requirement("mcp-client.lost")
+async def test_calls_that_wait_beside_it_are_lost_too() -> None:
+    async with open_rough() as rough:
+        waiting = [rough.supervisor.start(ToolCall("never")) for _ in range(2)]
+        await trio.testing.wait_all_tasks_blocked()
+        results = [await rough.call("die"), *[await each.result() for each in waiting]]
+        assert [result.error and result.error.code for result in results] == ["CONNECTION_LOST"] * 3
+
+
+@requirement("mcp-client.reconnect")
+async def test_without_another_attempt_calls_are_unavailable_at_once() -> None:
+    async with open_rough(reconnect=ONCE) as rough:
+        await rough.call("die")
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        result = await rough.call("echo")
+        assert result.error is not None
+        assert (result.error.code, result.effect) == ("TOOL_UNAVAILABLE", "none")
+        assert "it was killed by SIGKILL" in result.error.message
+        assert rough.connection.state == "failed"
+
+
+@requirement("mcp-client.reconnect")
+@pytest.mark.parametrize(
+    ("failures", "chance", "delay"),
+    [(1, 0.0, 1.0), (2, 0.0, 2.0), (4, 0.0, 8.0), (9, 0.0, 60.0), (5_000, 0.0, 60.0), (1, 1.0, 0.5), (4, 0.5, 6.0)],
+)
+def test_pauses_grow_to_a_bound_and_are_spread(failures: int, chance: float, delay: float) -> None:
+    assert Reconnect(first=1.0, most=60.0, jitter=0.5).delay(failures, chance) == delay
+
+
+@requirement("mcp-client.opening")
+@pytest.mark.parametrize(
+    ("way", "told", "last"),
+    [
+        ("silent", "it was not ready within 2 s", "waiting for the moon"),
+        ("dies", "it exited with status 7", "no licence found"),
+        ("refuses", "not for you", ""),
+        ("loop", "came to the page 'again' again", ""),
+    ],
+)
+async def test_a_server_that_cannot_be_opened_says_why(way: str, told: str, last: str) -> None:
+    with pytest.raises(ConnectionFailed) as caught:
+        async with open_mcp(server(way, stop_after=0.0), name="mill", open_timeout=2.0 if way == "silent" else 10.0):
+            pytest.fail("it was entered")
+    assert told in str(caught.value)
+    assert last == caught.value.stderr
+
+
+@requirement("mcp-client.opening")
+async def test_a_program_that_is_not_there_is_told() -> None:
+    with pytest.raises(ConnectionFailed, match="no-such-program"):
+        async with open_mcp(StdioServer("no-such-program"), name="mill"):
+            pytest.fail("it was entered")
+
+
+@requirement("mcp-client.paging")
+async def test_a_list_without_an_end_is_an_error() -> None:
+    with pytest.raises(ConnectionFailed, match="more than 50 tools"):
+        async with open_mcp(server("endless"), name="mill", max_tools=50):
+            pytest.fail("it was entered")
+
+
+@requirement("mcp-client.paging")
+async def test_ten_thousand_tools_and_an_empty_cursor_are_followed() -> None:
+    async with open_mcp(server("many"), name="mill", include=["t0", "t9999"]) as connection:
+        assert len(connection.listed) == 10_000
+        assert [tool.name for tool in connection.toolbox()] == ["t0", "t9999"]
+    async with open_rough(server("empty-cursor")) as rough:
+        assert len(rough.connection.listed) == len(NAMES)
+        assert await rough.value("echo") == "{}"
+
+
+@requirement("mcp-client.set-aside")
+async def test_a_tool_that_cannot_be_imported_is_set_aside() -> None:
+    async with open_rough(server("odd")) as rough:
+        aside = {each.name: each.reason for each in rough.connection.set_aside}
+        assert aside.keys() == {"tools[0]", "no schema", "tools[2]", "broken", "text only", "echo"}
+        assert "listed twice" in aside["echo"]
+        assert await rough.value("echo") == "{}"
+
+
+@requirement("mcp-client.environment")
+async def test_a_child_sees_what_it_is_allowed_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "1")
+    monkeypatch.setenv("ALLOWED", "2")
+    plain = server()
+    free = StdioServer(plain.command, plain.args, env_allow=["ALLOWED"], env={"GIVEN": "3"})
+    async with open_rough(plain) as closed, open_rough(free) as opened:
+        one, other = str(await closed.value("environment")), str(await opened.value("environment"))
+    assert "SECRET" not in one
+    assert "ALLOWED" not in one
+    assert "PATH" in one
+    assert "SECRET" not in other
+    assert '"ALLOWED"' in other
+    assert '"GIVEN"' in other
+
+
+@requirement("mcp-client.children")
+async def test_closing_ends_the_whole_group_down_to_the_stubborn() -> None:
+    async with open_rough(server("stays", stop_after=0.05, kill_after=0.05)) as rough:
+        child = int(str(await rough.value("child")))
+        assert runs(child)
+    assert not runs(child)
+
+
+@requirement("mcp-client.children")
+async def test_a_server_that_dies_leaves_no_children_of_its_own() -> None:
+    async with open_rough(server(stop_after=0.05, kill_after=0.05)) as rough:
+        child = int(str(await rough.value("child")))
+        await rough.call("die")
+        assert await rough.value("echo") == "{}"
+        assert not runs(child)
+
+
+@requirement("mcp-client.children")
+async def test_a_block_that_is_cancelled_leaves_no_process() -> None:
+    pids: list[int] = []
+    with trio.move_on_after(5) as scope:
+        async with open_rough(server("stays", stop_after=0.0, kill_after=0.0)) as rough:
+            pids.append(int(str(await rough.value("child"))))
+            scope.cancel()
+            await trio.sleep_forever()
+    assert [pid for pid in pids if runs(pid)] == []
+
+
+@requirement("mcp-client.owner")
+async def test_connections_close_from_another_task_in_any_order_and_again() -> None:
+    async with (
+        open_mcp(server(), name="one") as one,
+        open_mcp(server(), name="two") as two,
+        open_supervisor(one.toolbox()) as supervisor,
+    ):
+        lost = supervisor.start(ToolCall("never"))
+        await trio.testing.wait_all_tasks_blocked()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(one.aclose)
+            nursery.start_soon(two.aclose)
+            nursery.start_soon(one.aclose)
+        await one.aclose()
+        assert (one.state, two.state) == ("closed", "closed")
+        result = await lost.result()
+        assert result.error is not None
+        assert (result.error.code, result.effect) == ("CONNECTION_LOST", "unknown")
+        assert "it was closed here" in result.error.message
+        refused = await supervisor.execute(ToolCall("echo"))
+        assert refused.error is not None
+        assert refused.error.code == "TOOL_UNAVAILABLE"
+
+
+@requirement("mcp-client.owner")
+async def test_one_that_cannot_be_opened_leaves_the_other_working() -> None:
+    async with open_rough() as rough:
+        with pytest.raises(ConnectionFailed):
+            async with open_mcp(server("dies"), name="other"):
+                pytest.fail("it was entered")
+        assert await rough.value("echo") == "{}"
+
+
+@requirement("mcp-client.owner")
+async def test_it_can_be_closed_while_it_is_opened_again() -> None:
+    pause = Reconnect(first=100.0, most=100.0, jitter=0.0, wait=0.05)
+    async with open_rough(reconnect=pause) as rough:
+        await rough.call("die")
+        waiting = await rough.call("echo")
+        assert waiting.error is not None
+        assert (waiting.error.code, waiting.error.retryable) == ("TOOL_UNAVAILABLE", True)
+        with trio.fail_after(5):
+            await rough.connection.aclose()
+        await rough.connection.aclose()
+
+
+@requirement("mcp-client.owner")
+async def test_what_the_block_raises_leaves_as_it_is() -> None:
+    with pytest.raises(KeyError, match="mine"):
+        async with open_rough():
+            raise KeyError("mine")
+
+
+@requirement("mcp-client.owner")
+async def test_closing_may_be_cancelled_and_goes_on() -> None:
+    async with open_rough(server("stays", stop_after=0.1, kill_after=0.0)) as rough:
+        with trio.move_on_after(0.01) as scope:
+            await rough.connection.aclose()
+        assert scope.cancelled_caught
+        with trio.fail_after(5):
+            await rough.connection.aclose()
+
+
+@requirement("mcp-client.lost")
+async def test_a_server_that_is_killed_between_calls_costs_no_call() -> None:
+    async with open_rough() as rough:
+        pid = next(int(each) for each in os.listdir("/proc") if each.isdigit() and _is_child_server(int(each)))
+        os.kill(pid, signal.SIGKILL)
+        while runs(pid):
+            await trio.sleep(0.001)
+        assert await rough.value("echo") == "{}"
+
+
+def _is_child_server(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            told = file.read()
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            command = file.read()
+    except OSError:
+        return False
+    parent = int(told[told.rfind(b")") + 2 :].split()[1])
+    return parent == os.getpid() and b"rough_server.py" in command
+
+
+@requirement("mcp-client.options")
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        pytest.param(lambda: StdioServer(""), "command: is empty", id="no command"),
+        pytest.param(lambda: StdioServer("x", "one two"), "args: must be a list", id="arguments as one text"),
+        pytest.param(lambda: StdioServer("x", [], env={"A": 1}), "env['A']", id="a number in the environment"),  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]
+        pytest.param(lambda: StdioServer("x", [], stop_after=-1), "stop_after", id="a negative time"),
+        pytest.param(lambda: Reconnect(jitter=2), "jitter", id="too much jitter"),
+        pytest.param(lambda: Reconnect(attempts=-1), "attempts", id="negative attempts"),
+        pytest.param(lambda: InMemoryServer("x"), "must be a Server or an MCPServer", id="no server"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    ],
+)
+def test_a_wrong_declaration_is_refused_with_what_would_be_right(make: Callable[[], object], told: str) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        make()
+    assert told in str(caught.value)
+
+
+@requirement("mcp-client.options")
+async def test_an_option_about_a_tool_that_is_not_listed_is_refused() -> None:
+    with pytest.raises(DefinitionError, match="did you mean 'echo'"):
+        async with open_mcp(server(), name="rough", effects={"ecko": "read-only"}):
+            pytest.fail("it was entered")
+    with pytest.raises(DefinitionError, match="name: must|id: must"):
+        async with open_mcp(server(), name="with space"):
+            pytest.fail("it was entered")
+    with pytest.raises(DefinitionError, match="did you mean 'prefix'"):
+        async with open_mcp(server(), name="rough", prefx="a"):  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+            pytest.fail("it was entered")
