@@ -36,8 +36,8 @@ IDEMPOTENCY_KEY: Final = "armory-trio/idempotency-key"
 _TRACE: Final = ("traceparent", "tracestate", "baggage")
 """Names in the metadata of a call that go into ``_meta`` as they are: the context of a trace, as W3C writes it."""
 
-_ATTEMPTS: Final = 3
-"""How often a call is sent whose connection turns out to be broken before it was."""
+_MORE_ATTEMPTS: Final = 2
+"""How often a call is sent again whose connection turned out to be broken before it was."""
 
 _ROUNDS: Final = 10
 """How often a server may ask for something more before it gives a result."""
@@ -98,10 +98,11 @@ class RemoteCall:
 
         A connection that turns out to be broken before the call was sent is no end of it: it is sent over the next.
         """
-        for _ in range(_ATTEMPTS):
-            answer = await self._attempt(arguments, context)
+        answer = await self._attempt(arguments, context)
+        for _ in range(_MORE_ATTEMPTS):
             if not _is_unsent(answer):
                 break
+            answer = await self._attempt(arguments, context)
         return _value(answer)
 
     async def _attempt(self, arguments: dict[str, object], context: ToolContext) -> Mapping[str, object] | Fault:

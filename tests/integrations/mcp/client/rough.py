@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, Unpack
@@ -39,7 +39,7 @@ class Rough:
         self.supervisor = supervisor
 
     async def call(
-        self, tool: str, /, arguments: dict[str, object] | None = None, **options: Unpack[CallOptions]
+        self, tool: str, /, arguments: Mapping[str, object] | None = None, **options: Unpack[CallOptions]
     ) -> ToolResult[object]:
         return await self.supervisor.execute(ToolCall(tool, arguments or {}), **options)
 

@@ -13,12 +13,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from typing import cast
 
 WAY = sys.argv[1] if len(sys.argv) > 1 else ""
 LOCK = threading.Lock()
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
 )
+SAMPLE: dict[str, object] = {"messages": [], "maxTokens": 5}
 NAMES = (
     *(
         "echo",
@@ -36,7 +38,7 @@ NAMES = (
         "change",
     ),
     *("remove", "mutable", "child", "mute", "error", "fail", "content", "ping", "ask", "sample", "roots", "sleep"),
-    *("seen", "environment", "oversized", "shapeless", "structured", "deaf"),
+    *("seen", "environment", "oversized", "shapeless", "structured", "deaf", "pid"),
 )
 
 
@@ -48,6 +50,7 @@ class State:
         self.late: dict[object, object] = {}
         self.asked: dict[object, Callable[[dict[str, object]], None]] = {}
         self.ids = 0
+        self.subscription: object = None
         self.calls = 0
 
 
@@ -58,6 +61,15 @@ def raw(data: bytes) -> None:
     with LOCK:
         sys.stdout.buffer.write(data + b"\n")
         sys.stdout.buffer.flush()
+
+
+def mapping(value: object) -> dict[str, object]:
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+
+
+def complain(words: str) -> None:
+    sys.stderr.write(f"{words}\n")
+    sys.stderr.flush()
 
 
 def send(message: dict[str, object]) -> None:
@@ -88,7 +100,7 @@ def later(seconds: float, work: Callable[[], None]) -> None:
     timer.start()
 
 
-def call(request: object, name: str, arguments: dict[str, object], meta: dict[str, object]) -> None:  # noqa: C901, PLR0912, PLR0915  # a list of misdeeds
+def call(request: object, name: str, arguments: dict[str, object], meta: dict[str, object]) -> None:
     token = meta.get("progressToken")
     STATE.calls += 1
     match name:
@@ -99,7 +111,7 @@ def call(request: object, name: str, arguments: dict[str, object], meta: dict[st
         case "die":
             os.kill(os.getpid(), signal.SIGKILL)
         case "leave":
-            print("no more today", file=sys.stderr, flush=True)
+            complain("no more today")
             os._exit(3)
         case "never":
             pass
@@ -168,20 +180,21 @@ def call(request: object, name: str, arguments: dict[str, object], meta: dict[st
             params: dict[str, object] = {"mode": "form", "message": "how many?", "requestedSchema": schema}
             ask("elicitation/create", params, lambda told: text(request, json.dumps(told.get("result", told))))
         case "sample":
-            params = {"messages": [], "maxTokens": 5}
-            ask("sampling/createMessage", params, lambda told: text(request, json.dumps(told.get("error", told))))
+            ask("sampling/createMessage", SAMPLE, lambda told: text(request, json.dumps(told.get("error", told))))
         case "roots":
             ask("roots/list", {}, lambda told: text(request, json.dumps(told.get("result", told.get("error")))))
         case "sleep":
             later(float(str(arguments["seconds"])), lambda: text(request, "slept"))
         case "seen":
-            text(request, json.dumps({"cancelled": STATE.cancelled, "calls": STATE.calls}))
+            text(request, json.dumps({"cancelled": STATE.cancelled, "calls": [STATE.calls]}))
         case "environment":
             text(request, json.dumps(sorted(os.environ)))
         case "oversized":
             text(request, "x" * 3_000_000)
         case "shapeless":
             send({"id": request, "result": [1]})
+        case "pid":
+            text(request, os.getpid())
         case "deaf":
             text(request, "still here")
             time.sleep(30)
@@ -233,13 +246,60 @@ def page(cursor: object) -> dict[str, object]:
     return {"tools": tools()}
 
 
+def modern(method: object, request: object, given: dict[str, object]) -> bool:
+    """What a server does that only speaks the revision without a handshake; False if it is nothing special."""
+    version = "2026-07-28"
+    common = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+    match method:
+        case "initialize":
+            wrong = {"supported": [version], "requested": given["protocolVersion"]}
+            send({"id": request, "error": {"code": -32022, "message": "too old", "data": wrong}})
+        case "server/discover":
+            answer(
+                request, {"supportedVersions": [version], "capabilities": {"tools": {"listChanged": True}}, **common}
+            )
+        case "tools/list":
+            answer(request, {**page(given.get("cursor")), **common})
+        case "subscriptions/listen":
+            STATE.subscription = request
+            notify("subscriptions/acknowledged", notifications={"toolsListChanged": True}, _meta=subscribed())
+        case "tools/call" if given["name"] == "ask":
+            if "inputResponses" in given:
+                text(request, json.dumps([given["inputResponses"], given["requestState"]]), resultType="complete")
+                return True
+            if given.get("requestState") == "wait":
+                schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+                params = {"mode": "form", "message": "how many?", "requestedSchema": schema}
+                wanted = {"a": {"method": "elicitation/create", "params": params}}
+                answer(request, {"resultType": "input_required", "inputRequests": wanted, "requestState": "s1"})
+                return True
+            answer(request, {"resultType": "input_required", "requestState": "wait"})
+        case "tools/call" if given["name"] == "sample":
+            refused: dict[str, object] = {"method": "sampling/createMessage", "params": SAMPLE}
+            answer(request, {"resultType": "input_required", "inputRequests": {"a": refused}})
+        case "tools/call" if given["name"] == "never":
+            answer(request, {"resultType": "input_required", "requestState": "wait"})
+        case "tools/call" if given["name"] == "change":
+            STATE.description = "Something else."
+            notify("tools/list_changed", _meta=subscribed())
+            text(request, "changed")
+        case _:
+            return False
+    return True
+
+
+def subscribed() -> dict[str, object]:
+    return {"io.modelcontextprotocol/subscriptionId": STATE.subscription}
+
+
 def handle(message: dict[str, object]) -> None:
     method, request = message.get("method"), message.get("id")
-    params = message.get("params")
-    given: dict[str, object] = params if isinstance(params, dict) else {}
+    given = mapping(message.get("params"))
+    if WAY == "modern" and modern(method, request, given):
+        return
     if method == "initialize":
         if WAY == "silent":
-            print("waiting for the moon", file=sys.stderr, flush=True)
+            complain("waiting for the moon")
             return
         if WAY == "refuses":
             send({"id": request, "error": {"code": -32603, "message": "not for you"}})
@@ -254,14 +314,7 @@ def handle(message: dict[str, object]) -> None:
     elif method == "tools/list":
         answer(request, page(given.get("cursor")))
     elif method == "tools/call":
-        meta = given.get("_meta")
-        arguments = given.get("arguments")
-        call(
-            request,
-            str(given["name"]),
-            arguments if isinstance(arguments, dict) else {},
-            meta if isinstance(meta, dict) else {},
-        )
+        call(request, str(given["name"]), mapping(given.get("arguments")), mapping(given.get("_meta")))
     elif method == "notifications/cancelled":
         STATE.cancelled.append(given["requestId"])
         if given["requestId"] in STATE.late:
@@ -272,10 +325,10 @@ def handle(message: dict[str, object]) -> None:
 
 def main() -> None:
     if WAY == "dies":
-        print("no licence found", file=sys.stderr, flush=True)
+        complain("no licence found")
         sys.exit(7)
     if WAY == "banner":
-        print("Welcome to the mill!\n", flush=True)
+        raw(b"Welcome to the mill!\n")
     if WAY == "stays":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     for line in sys.stdin.buffer:

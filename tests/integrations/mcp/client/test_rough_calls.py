@@ -12,15 +12,16 @@ import trio
 import trio.testing
 from hypothesis import settings
 
-from armory_trio import LogWritten, ProgressReported, ToolCall
+from armory_trio import LogWritten, ProgressReported, RequestContext, ToolCall
 from armory_trio.definitions import ElicitAccepted, ElicitAnswer, ElicitRequest
 from armory_trio.integrations.mcp.client import IDEMPOTENCY_KEY
 from tests.integrations.mcp.client.rough import Rough, open_rough, server
 from tests.requirements import requirement
 
 
-async def seen(rough: Rough) -> dict[str, list[object]]:
-    return cast("dict[str, list[object]]", json.loads(str(await rough.value("seen"))))
+async def seen(rough: Rough) -> dict[str, list[int]]:
+    """The ids of requests that the server was told are cancelled, and how many calls there were."""
+    return cast("dict[str, list[int]]", json.loads(str(await rough.value("seen"))))
 
 
 @requirement("mcp-client.ids")
@@ -28,7 +29,7 @@ async def test_a_second_answer_is_dropped() -> None:
     async with open_rough() as rough:
         assert await rough.value("twice") == "first"
         assert await rough.value("echo", a=1, b=None) == '{"a": 1, "b": null}'
-        assert (await seen(rough))["calls"] == 3
+        assert (await seen(rough))["calls"] == [3]
 
 
 @requirement("mcp-client.cancel")
@@ -67,7 +68,7 @@ async def test_what_still_stands_in_line_for_a_deaf_server_is_never_sent() -> No
 
 @requirement("mcp-client.one-end")
 async def test_however_stops_and_answers_race_each_call_ends_once() -> None:
-    dice, ends = random.Random(7), []
+    dice, ends = random.Random(7), list[tuple[str, object]]()  # noqa: S311  # times, no secrets
     async with open_rough() as rough:
         for _ in range(2 * settings().max_examples):
             with trio.move_on_after(dice.random() * 0.004):
@@ -76,7 +77,7 @@ async def test_however_stops_and_answers_race_each_call_ends_once() -> None:
         assert set(ends) <= {("success", "slept")}
         told = await seen(rough)
         assert rough.connection.state == "open"
-        assert len(told["cancelled"]) == len(set(map(str, told["cancelled"])))
+        assert len(told["cancelled"]) == len(set(told["cancelled"]))
 
 
 @requirement("mcp-client.receiving")
@@ -178,13 +179,11 @@ async def test_the_trace_of_a_call_goes_along_and_rubbish_does_not() -> None:
     async with open_rough() as rough:
         meta = (await rough.call("meta", metadata={"traceparent": trace, "tracestate": 5, "secret": "x"})).value
         assert isinstance(meta, dict)
-        assert {key for key in cast("dict[str, object]", meta)} == {"progressToken", "traceparent"}
+        assert set(cast("dict[str, object]", meta)) == {"progressToken", "traceparent"}
 
 
 @requirement("mcp-client.meta")
 async def test_the_idempotency_key_goes_along() -> None:
-    from armory_trio import RequestContext
-
     context = RequestContext(principal="ann", tenant="acme", audience="tenant")
     async with open_rough() as rough:
         meta = (await rough.call("meta", idempotency_key="once", request_context=context)).value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 
 import pytest
@@ -238,23 +239,11 @@ async def test_closing_may_be_cancelled_and_goes_on() -> None:
 @requirement("mcp-client.lost")
 async def test_a_server_that_is_killed_between_calls_costs_no_call() -> None:
     async with open_rough() as rough:
-        pid = next(int(each) for each in os.listdir("/proc") if each.isdigit() and _is_child_server(int(each)))
+        pid = int(str(await rough.value("pid")))
         os.kill(pid, signal.SIGKILL)
         while runs(pid):
-            await trio.sleep(0.001)
+            time.sleep(0.001)  # noqa: ASYNC251  # nobody here may notice meanwhile
         assert await rough.value("echo") == "{}"
-
-
-def _is_child_server(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            told = file.read()
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            command = file.read()
-    except OSError:
-        return False
-    parent = int(told[told.rfind(b")") + 2 :].split()[1])
-    return parent == os.getpid() and b"rough_server.py" in command
 
 
 @requirement("mcp-client.options")
@@ -263,7 +252,7 @@ def _is_child_server(pid: int) -> bool:
     [
         pytest.param(lambda: StdioServer(""), "command: is empty", id="no command"),
         pytest.param(lambda: StdioServer("x", "one two"), "args: must be a list", id="arguments as one text"),
-        pytest.param(lambda: StdioServer("x", [], env={"A": 1}), "env['A']", id="a number in the environment"),  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]
+        pytest.param(lambda: StdioServer("x", [], env={"A": 1}), "env['A']", id="a number in the environment"),  # pyright: ignore[reportArgumentType]
         pytest.param(lambda: StdioServer("x", [], stop_after=-1), "stop_after", id="a negative time"),
         pytest.param(lambda: Reconnect(jitter=2), "jitter", id="too much jitter"),
         pytest.param(lambda: Reconnect(attempts=-1), "attempts", id="negative attempts"),
@@ -281,7 +270,7 @@ async def test_an_option_about_a_tool_that_is_not_listed_is_refused() -> None:
     with pytest.raises(DefinitionError, match="did you mean 'echo'"):
         async with open_mcp(server(), name="rough", effects={"ecko": "read-only"}):
             pytest.fail("it was entered")
-    with pytest.raises(DefinitionError, match="name: must|id: must"):
+    with pytest.raises(DefinitionError, match="must be 1 to 255 printable"):
         async with open_mcp(server(), name="with space"):
             pytest.fail("it was entered")
     with pytest.raises(DefinitionError, match="did you mean 'prefix'"):

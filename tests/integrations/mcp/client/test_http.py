@@ -1,0 +1,223 @@
+"""Servers over streamable HTTP: one that keeps to the rules, and some that do not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+import trio
+
+from armory_trio import ToolCall, ToolResult, open_supervisor
+from armory_trio.definitions import ElicitAccepted, ElicitAnswer, ElicitRequest
+from armory_trio.integrations.mcp.client import ConnectionFailed, HttpServer, Reconnect, open_mcp
+from tests.integrations.mcp.client.http_servers import answering, response, serving, start_serving
+from tests.integrations.mcp.client.rough import QUICK
+from tests.integrations.mcp.client.small_servers import counter
+from tests.requirements import requirement
+
+pytestmark = pytest.mark.filterwarnings("ignore:Async generator:ResourceWarning")
+"""httpx2 reads streams by generators, and the SDK leaves those where it has what it wants."""
+
+
+async def three(request: ElicitRequest) -> ElicitAnswer:
+    await trio.lowlevel.checkpoint()
+    return ElicitAccepted({"n": 3})
+
+
+@requirement("mcp-client.http")
+@pytest.mark.parametrize("json_response", [False, True], ids=["streams", "plain JSON"])
+async def test_calls_go_over_http(json_response: bool) -> None:
+    app = counter().streamable_http_app(json_response=json_response)
+    async with (
+        serving(app) as url,
+        open_mcp(HttpServer(f"{url}/mcp"), name="web") as connection,
+        open_supervisor(connection.toolbox()) as supervisor,
+    ):
+        assert (await supervisor.execute(ToolCall("add", {"a": 1}))).value == {"result": 3}
+        if not json_response:
+            assert (await supervisor.execute(ToolCall("ask"), elicit=three)).value == "3 of them"
+        with trio.move_on_after(0.05):
+            await supervisor.execute(ToolCall("work", {"seconds": 30.0, "told": 1}))
+        assert (await supervisor.execute(ToolCall("add", {"a": 2}))).value == {"result": 4}
+
+
+@requirement("mcp-client.http", "mcp-client.reconnect")
+async def test_a_server_that_comes_back_after_a_while_is_found_again() -> None:
+    add = ToolCall("add", {"a": 1})
+    async with trio.open_nursery() as nursery:
+        port, stop = await start_serving(nursery, counter().streamable_http_app())
+        server = HttpServer(f"http://127.0.0.1:{port}/mcp", close_timeout=0.2)
+        async with (
+            open_mcp(server, name="web", reconnect=QUICK) as connection,
+            open_supervisor(connection.toolbox()) as supervisor,
+        ):
+            assert (await supervisor.execute(add)).value == {"result": 3}
+            stop.set()
+            waiting = supervisor.start(add)
+            while connection.state == "open":
+                waiting = supervisor.start(add)
+                await trio.sleep(0.05)
+            assert "could not be reached" in connection.why
+            _, stop = await start_serving(nursery, counter().streamable_http_app(), port)
+            assert (await waiting.result()).value == {"result": 3}
+        stop.set()
+
+
+@requirement("mcp-client.opening")
+async def test_a_server_that_cannot_be_reached_is_told() -> None:
+    with pytest.raises(ConnectionFailed, match="could not be reached"):
+        async with open_mcp(HttpServer("http://127.0.0.1:9/mcp"), name="web"):
+            pytest.fail("it was entered")
+
+
+class Host:
+    """A server in a few lines, each part of which can be made to misbehave."""
+
+    def __init__(self, call: Callable[[object], bytes | None]) -> None:
+        self.call = call
+        self.sessions = 0
+        self.forgotten = False
+        self.seen: list[dict[str, str]] = []
+
+    def __call__(self, method: str, headers: dict[str, str], body: bytes) -> bytes | None:
+        self.seen.append(headers)
+        if method != "POST":
+            return response(405)
+        message = json.loads(body)
+        request = message.get("id")
+        match message["method"]:
+            case "initialize":
+                self.sessions += 1
+                self.forgotten = False
+                result: dict[str, object] = {
+                    "protocolVersion": "2025-11-25",
+                    "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "host", "version": "1"},
+                }
+                return self.answer(request, result, mcp_session_id=f"s{self.sessions}")
+            case "tools/list":
+                return self.answer(request, {"tools": [{"name": "go", "inputSchema": {"type": "object"}}]})
+            case "tools/call":
+                return self.call(request)
+            case _:
+                return response(202)
+
+    @staticmethod
+    def answer(request: object, result: object, **headers: str) -> bytes:
+        body = json.dumps({"jsonrpc": "2.0", "id": request, "result": result}).encode()
+        return response(200, body, content_type="application/json", **headers)
+
+
+def done(request: object) -> bytes:
+    return Host.answer(request, {"content": [{"type": "text", "text": "gone"}]})
+
+
+async def go(host: Host, times: int = 1) -> list[ToolResult[object]]:
+    async with (
+        answering(host) as url,
+        open_mcp(HttpServer(url), name="web", reconnect=QUICK) as connection,
+        open_supervisor(connection.toolbox()) as supervisor,
+    ):
+        return await supervisor.execute_batch([ToolCall("go")] * times, mode="sequential")
+
+
+@requirement("mcp-client.http")
+@pytest.mark.parametrize(
+    ("status", "category", "code", "effect"),
+    [
+        (401, "permission", "SERVER_REFUSED", "none"),
+        (403, "permission", "SERVER_REFUSED", "none"),
+        (429, "transient", "RATE_LIMITED", "none"),
+        (418, "internal", "SERVER_REFUSED", "none"),
+        (500, "transient", "TRANSIENT_ERROR", "unknown"),
+        (599, "transient", "TRANSIENT_ERROR", "unknown"),
+    ],
+    ids=str,
+)
+async def test_a_status_means_what_it_says(status: int, category: str, code: str, effect: str) -> None:
+    ends = [response(status, b"<html>", content_type="text/html"), b""]
+    host = Host(lambda request: ends.pop(0) or done(request))
+    failed, after = await go(host, 2)
+    assert failed.error is not None
+    assert (failed.error.category, failed.error.code, failed.effect) == (category, code, effect)
+    assert str(status) in failed.error.message
+    assert after.value == "gone"
+    assert host.sessions == 1
+
+
+@requirement("mcp-client.http")
+async def test_a_connection_that_breaks_in_a_call_leaves_its_effect_unknown_and_the_session_alone() -> None:
+    ends: list[bytes | None] = [None, b""]
+
+    def call(request: object) -> bytes | None:
+        end = ends.pop(0)
+        return None if end is None else done(request)
+
+    host = Host(call)
+    lost, after = await go(host, 2)
+    assert lost.error is not None
+    assert (lost.error.code, lost.effect) == ("CONNECTION_LOST", "unknown")
+    assert (after.value, host.sessions) == ("gone", 1)
+
+
+@requirement("mcp-client.http")
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        pytest.param(response(404), id="404"),
+        pytest.param(
+            response(
+                404,
+                b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}',
+                content_type="application/json",
+            ),
+            id="404 with words",
+        ),
+        pytest.param(
+            response(
+                400,
+                b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"x"}}',
+                content_type="application/json",
+            ),
+            id="400",
+        ),
+    ],
+)
+async def test_a_session_that_the_server_forgot_is_opened_anew_and_the_call_runs_there(refusal: bytes) -> None:
+    ends = [refusal, b""]
+    host = Host(lambda request: ends.pop(0) or done(request))
+    [result] = await go(host)
+    assert (result.value, host.sessions) == ("gone", 2)
+    assert [each.state for each in result.effects] == ["nothing-happened", "completed"]
+
+
+@requirement("mcp-client.http")
+async def test_an_error_of_the_protocol_with_a_status_is_that_error() -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no such thing"}}'
+    host = Host(lambda _: response(400, body, content_type="application/json"))
+    [result] = await go(host)
+    assert result.error is not None
+    assert (result.error.code, result.effect) == ("INVALID_ARGUMENTS", "none")
+    assert "no such thing" in result.error.message
+
+
+@requirement("mcp-client.http")
+async def test_headers_are_sent_and_never_shown() -> None:
+    host = Host(done)
+    server = HttpServer("http://127.0.0.1:1/mcp", headers={"Authorization": "Bearer secret"})
+    assert "secret" not in repr(server)
+    async with answering(host) as url, open_mcp(HttpServer(url, headers=server.headers), name="web"):
+        pass
+    assert {headers.get("authorization") for headers in host.seen} == {"Bearer secret"}
+
+
+@requirement("mcp-client.opening")
+async def test_a_server_that_lets_nobody_in_says_so() -> None:
+    def refuse(method: str, headers: dict[str, str], body: bytes) -> bytes:
+        return response(403)
+
+    async with answering(refuse) as url:
+        with pytest.raises(ConnectionFailed, match="HTTP 403"):
+            async with open_mcp(HttpServer(url), name="web", reconnect=Reconnect(attempts=0)):
+                pytest.fail("it was entered")

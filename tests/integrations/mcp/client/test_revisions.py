@@ -1,0 +1,50 @@
+"""A server that speaks only the revision without a handshake, where it asks back in place of answering."""
+
+from __future__ import annotations
+
+import json
+
+import trio
+
+from armory_trio import ToolCall, open_supervisor
+from armory_trio.definitions import ElicitAccepted, ElicitAnswer, ElicitRequest
+from tests.integrations.mcp.client.rough import open_rough, server
+from tests.requirements import requirement
+
+
+async def three(request: ElicitRequest) -> ElicitAnswer:
+    await trio.lowlevel.checkpoint()
+    assert request.message == "how many?"
+    return ElicitAccepted({"n": 3})
+
+
+@requirement("mcp-client.elicit")
+async def test_a_question_of_a_call_is_asked_by_that_call_whatever_others_there_are() -> None:
+    async with open_rough(server("modern")) as rough:
+        assert rough.connection.protocol_version == "2026-07-28"
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(rough.call, "sleep", {"seconds": 30})
+            asked = await rough.call("ask", elicit=three)
+            assert json.loads(str(asked.value)) == [{"a": {"action": "accept", "content": {"n": 3}}}, "s1"]
+            nursery.cancel_scope.cancel()
+
+
+@requirement("mcp-client.asked-back")
+async def test_what_is_refused_or_asked_without_end_ends_the_call() -> None:
+    async with open_rough(server("modern")) as rough:
+        for name, told in (("sample", "Sampling not supported"), ("never", "10 times")):
+            result = await rough.call(name)
+            assert result.error is not None
+            assert (result.error.code, result.effect) == ("OUTPUT_INVALID", "unknown")
+            assert told in result.error.message
+
+
+@requirement("mcp-client.live", "mcp-client.pinned")
+async def test_changes_are_heard_of_through_a_subscription() -> None:
+    async with open_rough(server("modern")) as rough, open_supervisor(rough.connection.live) as supervisor:
+        before = rough.connection.live.revision
+        await supervisor.execute(ToolCall("change"))
+        refused = await rough.call("mutable")
+        assert refused.error is not None
+        assert refused.error.code == "TOOL_CHANGED"
+        assert rough.connection.live.revision > before
