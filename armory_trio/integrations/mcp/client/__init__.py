@@ -8,10 +8,7 @@ from ._catalogue import SetAside as SetAside
 from ._connection import Connection as Connection
 from ._connection import State as State
 from ._errors import ConnectionFailed as ConnectionFailed
-from ._oauth import FileTokenStorage as FileTokenStorage
-from ._oauth import MemoryTokenStorage as MemoryTokenStorage
 from ._oauth import OAuth as OAuth
-from ._oauth import TokenStorage as TokenStorage
 from ._opening import ConnectionOptions as ConnectionOptions
 from ._opening import open_mcp as open_mcp
 from ._options import Reconnect as Reconnect
@@ -19,3 +16,6 @@ from ._servers import SAFE_ENVIRONMENT as SAFE_ENVIRONMENT
 from ._servers import HttpServer as HttpServer
 from ._servers import InMemoryServer as InMemoryServer
 from ._servers import StdioServer as StdioServer
+from ._tokens import FileTokenStorage as FileTokenStorage
+from ._tokens import MemoryTokenStorage as MemoryTokenStorage
+from ._tokens import TokenStorage as TokenStorage

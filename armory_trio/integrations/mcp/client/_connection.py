@@ -330,7 +330,9 @@ def _told(error: BaseException) -> str:
 
 
 def _first(error: BaseException) -> BaseException:
-    return next(leaves(error), error)
+    """What a person would call the reason: what the protocol says of its own end only when there is nothing else."""
+    found = list(leaves(error))
+    return next((leaf for leaf in found if not isinstance(leaf, MCPError)), found[0])
 
 
 def _goodbye(server: AnyServer) -> float:

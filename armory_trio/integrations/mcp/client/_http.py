@@ -150,7 +150,7 @@ async def open_http(server: HttpServer, record: LinkRecord) -> AsyncGenerator[St
     """A connection to *server* as long as the block lasts."""
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=10)
     inner = httpx2.AsyncHTTPTransport(limits=limits)
-    auth = server.auth.provider(server.url, record.person) if isinstance(server.auth, OAuth) else server.auth
+    auth = server.auth.authentication(server.url, record.person) if isinstance(server.auth, OAuth) else server.auth
     client = httpx2.AsyncClient(
         headers=dict(server.headers),
         auth=auth,

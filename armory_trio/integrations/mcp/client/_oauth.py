@@ -2,144 +2,30 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import Final, Protocol, cast
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractContextManager, aclosing
+from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
 import attrs
-import msgspec
+import httpx2
 import trio
 from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
     OAuthClientMetadata,
+    OAuthMetadata,
     OAuthToken,
 )
 
 from ....definitions._checks import shown, text
 from ....errors import DefinitionError
+from ._tokens import MemoryTokenStorage, TokenStorage
 
 _SUBJECT: Final = "OAuth"
-_OWNER_ONLY: Final = 0o600
-
-
-class TokenStorage(Protocol):
-    """Where tokens and the client's registration are kept. One storage is for one server."""
-
-    async def get_tokens(self) -> OAuthToken | None: ...
-    async def set_tokens(self, tokens: OAuthToken) -> None: ...
-    async def get_client_info(self) -> OAuthClientInformationFull | None: ...
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None: ...
-
-
-class MemoryTokenStorage:
-    """Keeps them as long as the object lives."""
-
-    def __init__(self) -> None:
-        self._tokens: OAuthToken | None = None
-        self._client: OAuthClientInformationFull | None = None
-
-    def __repr__(self) -> str:
-        return "<MemoryTokenStorage>"
-
-    async def get_tokens(self) -> OAuthToken | None:
-        """The tokens, if there are any."""
-        await trio.lowlevel.checkpoint()
-        return self._tokens
-
-    async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep *tokens*. Cancelled: they are kept."""
-        self._tokens = tokens
-        await trio.lowlevel.checkpoint()
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """The client's registration, if it has one."""
-        await trio.lowlevel.checkpoint()
-        return self._client
-
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep the registration. Cancelled: it is kept."""
-        self._client = client_info
-        await trio.lowlevel.checkpoint()
-
-
-class _Kept(msgspec.Struct, frozen=True):
-    tokens: msgspec.Raw | None = None
-    client: msgspec.Raw | None = None
-
-
-class FileTokenStorage:
-    """Keeps them in a file that only its owner can read (mode 0600), replaced as a whole with each change.
-
-    Args:
-        path: The file. Its directory has to be there. Whoever reads it can act as the person who agreed.
-    """
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = Path(path)
-        self._lock = trio.Lock()
-
-    def __repr__(self) -> str:
-        return f"<FileTokenStorage {str(self._path)!r}>"
-
-    async def get_tokens(self) -> OAuthToken | None:
-        """The tokens, if there are any.
-
-        Raises:
-            PermissionError: Others than its owner can read the file.
-            ValueError: It is damaged.
-        """
-        kept = await trio.to_thread.run_sync(self._read)
-        return None if kept.tokens is None else OAuthToken.model_validate_json(bytes(kept.tokens))
-
-    async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep *tokens*. Cancelled: they are kept, or nothing has changed."""
-        await self._change(lambda kept: msgspec.structs.replace(kept, tokens=_raw(tokens)))
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """The client's registration, if it has one.
-
-        Raises:
-            PermissionError: Others than its owner can read the file.
-            ValueError: It is damaged.
-        """
-        kept = await trio.to_thread.run_sync(self._read)
-        return None if kept.client is None else OAuthClientInformationFull.model_validate_json(bytes(kept.client))
-
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep the registration. Cancelled: it is kept, or nothing has changed."""
-        await self._change(lambda kept: msgspec.structs.replace(kept, client=_raw(client_info)))
-
-    async def _change(self, change: Callable[[_Kept], _Kept]) -> None:
-        async with self._lock:
-            await trio.to_thread.run_sync(lambda: self._write(change(self._read())))
-
-    def _read(self) -> _Kept:
-        try:
-            with self._path.open("rb") as file:
-                if os.name == "posix" and os.fstat(file.fileno()).st_mode & 0o077:
-                    raise PermissionError(f"{self._path}: others can read these tokens; run: chmod 600 {self._path}")
-                return msgspec.json.decode(file.read(), type=_Kept)
-        except FileNotFoundError:
-            return _Kept()
-
-    def _write(self, kept: _Kept) -> None:
-        fresh = self._path.with_name(f"{self._path.name}.{os.getpid()}.new")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _OWNER_ONLY)
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, _OWNER_ONLY)
-            file.write(msgspec.json.encode(kept))
-            file.flush()
-            os.fsync(descriptor)
-        fresh.replace(self._path)
-
-
-def _raw(value: OAuthToken | OAuthClientInformationFull) -> msgspec.Raw:
-    return msgspec.Raw(value.model_dump_json(exclude_none=True).encode())
+_NOT_ENOUGH: Final = (401, 403)
+"""What a server answers to a token that does not do."""
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -180,7 +66,7 @@ class OAuth:
         if self.client_secret is not None and self.client_id is None:
             raise DefinitionError(_SUBJECT, "client_secret", "belongs to a client_id; give that, too")
 
-    def provider(self, server_url: str, person: Callable[[], AbstractContextManager[None]]) -> OAuthClientProvider:
+    def authentication(self, server_url: str, person: Callable[[], AbstractContextManager[None]]) -> httpx2.Auth:
         """What authorizes requests to *server_url*; *person* is what stands round the waiting for one."""
         metadata = OAuthClientMetadata.model_validate(
             {
@@ -189,10 +75,9 @@ class OAuth:
                 "scope": " ".join(self.scopes) or None,
                 "grant_types": ["authorization_code", "refresh_token"],
                 "response_types": ["code"],
-                "token_endpoint_auth_method": "none" if self.client_secret is None else "client_secret_post",
+                "token_endpoint_auth_method": self._method,
             }
         )
-        storage = self.storage if self.client_id is None else _Registered(self.storage, self)
 
         async def redirect(url: str) -> None:
             with person():
@@ -200,41 +85,101 @@ class OAuth:
 
         async def callback() -> AuthorizationCodeResult:
             with person():
-                return await self._code()
+                return _result_of(await self.callback())
 
-        return OAuthClientProvider(server_url, metadata, storage, redirect, callback)
+        storage = self.storage if self.client_id is None else _Registered(self.storage, self)
+        return _Authentication(OAuthClientProvider(server_url, metadata, storage, redirect, callback), storage)
 
-    async def _code(self) -> AuthorizationCodeResult:
-        query = parse_qs(urlsplit(await self.callback()).query, keep_blank_values=True)
-        if "error" in query:
-            described = " ".join(query.get("error_description", ()))
-            raise PermissionError(f"the authorization server refused: {query['error'][0]} {described}".rstrip())
-        if not query.get("code"):
-            raise PermissionError("the person came back without a code, so nothing was agreed to")
-        return AuthorizationCodeResult(
-            code=query["code"][0], state=query.get("state", [None])[0], iss=query.get("iss", [None])[0]
+    @property
+    def _method(self) -> str:
+        return "none" if self.client_secret is None else "client_secret_post"
+
+    def registered(self) -> OAuthClientInformationFull:
+        """The registration that the host has already."""
+        return OAuthClientInformationFull.model_validate(
+            {
+                "client_id": self.client_id,
+                "client_secret": self.client_secret,
+                "redirect_uris": [self.redirect_url],
+                "token_endpoint_auth_method": self._method,
+            }
         )
+
+
+def _result_of(url: str) -> AuthorizationCodeResult:
+    """What an authorization server told a person to bring back.
+
+    Raises:
+        PermissionError: The person, or the server, did not agree.
+    """
+    query = {name: values[0] for name, values in parse_qs(urlsplit(url).query, keep_blank_values=True).items()}
+    if "error" in query:
+        described = query.get("error_description", "")
+        raise PermissionError(f"the authorization server refused: {query['error']} {described}".rstrip())
+    if not query.get("code"):
+        raise PermissionError("the person came back without a code, so nothing was agreed to")
+    return AuthorizationCodeResult(code=query["code"], state=query.get("state"), iss=query.get("iss"))
+
+
+class _Authentication(httpx2.Auth):
+    """The SDK's provider, but for two things.
+
+    Requests with a good token do not wait for each other, and what is known of the authorization server outlives the
+    process, so that a token can be refreshed in the next one.
+    """
+
+    def __init__(self, provider: OAuthClientProvider, storage: TokenStorage) -> None:
+        self._provider = provider
+        self._storage = storage
+        self._known: OAuthMetadata | None = None
+        self._begun = False
+
+    async def async_auth_flow(  # noqa: ASYNC900  # what httpx2 asks for; it closes it
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Send *request* with a token, and get one first if there is none, or a better one if it does not do."""
+        context = self._provider.context
+        tokens = context.current_tokens
+        if tokens is not None and context.is_token_valid():
+            request.headers["Authorization"] = f"Bearer {tokens.access_token}"
+            response = yield request
+            if response.status_code not in _NOT_ENOUGH:
+                return
+        if not self._begun:
+            self._begun = True
+            context.oauth_metadata = self._known = await self._storage.get_metadata()
+        async with aclosing(self._provider.async_auth_flow(request)) as flow:
+            wanted = await anext(flow, None)
+            while wanted is not None:
+                response = yield wanted  # noqa: ASYNC119  # as said
+                try:
+                    wanted = await flow.asend(response)
+                except StopAsyncIteration:
+                    wanted = None
+        found = context.oauth_metadata
+        if found is not None and found is not self._known:
+            self._known = found
+            await self._storage.set_metadata(found)
 
 
 class _Registered:
-    """A storage whose client is registered already."""
+    """A storage of a host whose client is registered already."""
 
     def __init__(self, inner: TokenStorage, oauth: OAuth) -> None:
         self._inner = inner
-        self._client = OAuthClientInformationFull.model_validate(
-            {
-                "client_id": cast("str", oauth.client_id),
-                "client_secret": oauth.client_secret,
-                "redirect_uris": [oauth.redirect_url],
-                "token_endpoint_auth_method": "none" if oauth.client_secret is None else "client_secret_post",
-            }
-        )
+        self._client = oauth.registered()
 
     async def get_tokens(self) -> OAuthToken | None:
         return await self._inner.get_tokens()
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         await self._inner.set_tokens(tokens)
+
+    async def get_metadata(self) -> OAuthMetadata | None:
+        return await self._inner.get_metadata()
+
+    async def set_metadata(self, metadata: OAuthMetadata) -> None:
+        await self._inner.set_metadata(metadata)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         await trio.lowlevel.checkpoint()

@@ -1,0 +1,149 @@
+"""A server that wants a person's consent."""
+
+from __future__ import annotations
+
+import socket
+import stat
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+import trio
+
+from armory_trio import DefinitionError, ToolCall, open_supervisor
+from armory_trio.integrations.mcp.client import (
+    ConnectionFailed,
+    FileTokenStorage,
+    HttpServer,
+    MemoryTokenStorage,
+    OAuth,
+    TokenStorage,
+    open_mcp,
+)
+from tests.integrations.mcp.client.consent import Consent, guarded
+from tests.integrations.mcp.client.http_servers import start_serving
+from tests.requirements import requirement
+
+pytestmark = pytest.mark.filterwarnings("ignore:Async generator:ResourceWarning")
+"""httpx2 reads streams by generators, and the SDK leaves those where it has what it wants."""
+
+
+class Person:
+    """Opens the page, agrees, and is sent back; or does not agree."""
+
+    def __init__(self, *, agrees: bool = True) -> None:
+        self.agrees = agrees
+        self.asked: list[str] = []
+        self.came_back = ""
+
+    async def redirect(self, url: str) -> None:
+        self.asked.append(url)
+        if not self.agrees:
+            self.came_back = "http://127.0.0.1:1/back?error=access_denied&error_description=not+today"
+            return
+        async with httpx2.AsyncClient() as browser:
+            response = await browser.get(url)
+            self.came_back = response.headers["location"]
+
+    async def callback(self) -> str:
+        await trio.lowlevel.checkpoint()
+        return self.came_back
+
+    def oauth(self, storage: TokenStorage | None = None) -> OAuth:
+        return OAuth(
+            redirect=self.redirect,
+            callback=self.callback,
+            redirect_url="http://127.0.0.1:1/back",
+            storage=storage or MemoryTokenStorage(),
+        )
+
+
+@asynccontextmanager
+async def serving_guarded(consent: Consent) -> AsyncGenerator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    async with trio.open_nursery() as nursery:
+        _, stop = await start_serving(nursery, guarded(consent, port), port)
+        try:
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            stop.set()
+
+
+async def sum_of(server: HttpServer) -> object:
+    async with open_mcp(server, name="web") as connection, open_supervisor(connection.toolbox()) as supervisor:
+        return (await supervisor.execute(ToolCall("add", {"a": 1, "b": 2}))).unwrap()
+
+
+@requirement("mcp-client.oauth")
+async def test_a_person_is_asked_once_and_tokens_are_refreshed_also_in_the_next_process(tmp_path: Path) -> None:
+    consent, person, path = Consent(), Person(), tmp_path / "tokens.json"
+    async with serving_guarded(consent) as url:
+        assert await sum_of(HttpServer(url, auth=person.oauth(FileTokenStorage(path)))) == {"result": 3}
+        assert "code_challenge_method=S256" in person.asked[0]
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert await sum_of(HttpServer(url, auth=person.oauth(FileTokenStorage(path)))) == {"result": 3}
+        assert (len(person.asked), consent.agreed, consent.refreshed) == (1, 1, 0)
+        assert list(tmp_path.iterdir()) == [path]  # noqa: ASYNC240  # a directory with one file
+
+
+@requirement("mcp-client.oauth")
+async def test_a_token_that_expired_is_refreshed_before_it_is_used() -> None:
+    consent, person = Consent(lasting=1), Person()
+    storage = MemoryTokenStorage()
+    async with serving_guarded(consent) as url:
+        for _ in range(2):  # as in two processes, with one storage
+            assert await sum_of(HttpServer(url, auth=person.oauth(storage))) == {"result": 3}
+        assert (len(person.asked), consent.agreed) == (1, 1)
+        assert consent.refreshed >= 1
+
+
+@requirement("mcp-client.oauth")
+async def test_a_person_who_does_not_agree_ends_the_opening() -> None:
+    async with serving_guarded(Consent()) as url:
+        with pytest.raises(ConnectionFailed, match="access_denied not today"):
+            await sum_of(HttpServer(url, auth=Person(agrees=False).oauth()))
+
+
+@requirement("mcp-client.oauth")
+async def test_a_person_may_take_longer_than_opening_may() -> None:
+    person = Person()
+
+    async def slowly() -> str:
+        await trio.sleep(1.0)
+        return person.came_back
+
+    auth = OAuth(redirect=person.redirect, callback=slowly, redirect_url="http://127.0.0.1:1/back")
+    async with serving_guarded(Consent()) as url, open_mcp(HttpServer(url, auth=auth), name="web", open_timeout=0.9):
+        assert len(person.asked) == 1
+
+
+@requirement("mcp-client.oauth")
+async def test_a_file_that_others_can_read_is_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.json"
+    path.write_text("{}")
+    path.chmod(0o644)
+    with pytest.raises(PermissionError, match="chmod 600"):
+        await FileTokenStorage(path).get_tokens()
+    assert await FileTokenStorage(tmp_path / "none.json").get_tokens() is None
+
+
+@requirement("mcp-client.oauth")
+def test_what_is_wrong_with_an_authorization_is_told() -> None:
+    person = Person()
+    with pytest.raises(DefinitionError, match="client_secret: belongs to a client_id"):
+        OAuth(redirect=person.redirect, callback=person.callback, redirect_url="http://x", client_secret="s")
+    with pytest.raises(DefinitionError, match="redirect: must be an async function"):
+        OAuth(redirect="x", callback=person.callback, redirect_url="http://x")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert "secret" not in repr(
+        OAuth(
+            redirect=person.redirect,
+            callback=person.callback,
+            redirect_url="http://x",
+            client_id="us",
+            client_secret="secret",
+        )
+    )
