@@ -78,6 +78,10 @@ class Host(Protocol):
         """
         ...
 
+    async def catch_up(self) -> None:
+        """Let whoever follows the tools see what this call changed about them, if it does not take long."""
+        ...
+
 
 @attrs.frozen(eq=False)
 class RemoteCall:
@@ -103,6 +107,7 @@ class RemoteCall:
             if not _is_unsent(answer):
                 break
             answer = await self._attempt(arguments, context)
+        await self.host.catch_up()
         return _value(answer)
 
     async def _attempt(self, arguments: dict[str, object], context: ToolContext) -> Mapping[str, object] | Fault:

@@ -30,6 +30,9 @@ _log: Final = logging.getLogger("armory_trio.mcp")
 _STEADY: Final = 10.0
 """Seconds after which a link that breaks counts as one that had worked: reconnecting begins anew."""
 
+_CATCH_UP: Final = 2.0
+"""Seconds that a call which changed the tools of its server is held until they are read again."""
+
 State = Literal["opening", "open", "reconnecting", "failed", "closed"]
 """``reconnecting``: it broke, and is tried again. ``failed``: it broke, and is not."""
 
@@ -168,6 +171,15 @@ class Connection:
         why = f": {self._why}" if self._why else ""
         message = f"the connection to {self.name!r} is {self._state}{why}"
         raise Fault(message, "unavailable", "TOOL_UNAVAILABLE", False, self._state == "reconnecting").failure()
+
+    async def catch_up(self) -> None:
+        """Return once `live` shows what the server has said by now about its tools, or cannot do so soon."""
+        if self._live is None:
+            return
+        asked = self._asked()
+        with trio.move_on_after(_CATCH_UP):
+            while self._link is not None and self._usable(asked) is None:
+                await self._news.wait()
 
     def _asked(self) -> int:
         return 0 if self._link is None else self._link.record.listed_asked

@@ -259,7 +259,6 @@ async def test_a_live_toolbox_follows_the_server() -> None:
         changes: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
         rough.connection.live.listen(lambda change: changes.append((change.changed, change.removed)))
         assert (await supervisor.execute(ToolCall("change"))).value == "changed"
-        assert (await supervisor.execute(ToolCall("echo"))).value == "{}"
+        assert len(changes) == 1  # before the result of the call that made it
         assert (await supervisor.execute(ToolCall("remove"))).value == "removed"
-        assert (await supervisor.execute(ToolCall("echo"))).value == "{}"
         assert changes == [(("rough:mutable",), ()), ((), ("rough:mutable",))]
