@@ -92,7 +92,7 @@ def sift(answer: Mapping[str, object]) -> tuple[Page, list[object]]:
         except (ValueError, TypeError, JsonError) as error:
             name = cast("dict[str, object]", entry).get("name") if isinstance(entry, dict) else None
             reason = str(error).partition("\n")[0]
-            aside.append(SetAside(name if isinstance(name, str) else f"tools[{at}]", f"is no tool of MCP: {reason}"))
+            aside.append(SetAside(name if isinstance(name, str) else f"tools[{at}]", f"cannot be called: {reason}"))
     return Page(tuple(tools), tuple(aside)), good
 
 
@@ -106,6 +106,9 @@ def _listed(entry: object) -> Listed:
     name = cast("str", given["name"])
     if not name.strip():
         raise ValueError("its name is blank")
+    execution = given.get("execution")
+    if isinstance(execution, dict) and cast("dict[str, object]", execution).get("taskSupport") == "required":
+        raise ValueError("it runs only as a task in the background of its server")
     annotations = cast("Mapping[str, object]", given.get("annotations") or {})
     spoken = title or annotations.get("title")
     return Listed(

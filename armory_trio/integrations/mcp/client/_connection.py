@@ -168,9 +168,13 @@ class Connection:
                     if link is not None:
                         return link
                     await news.wait()
-        why = f": {self._why}" if self._why else ""
-        message = f"the connection to {self.name!r} is {self._state}{why}"
-        raise Fault(message, "unavailable", "TOOL_UNAVAILABLE", False, self._state == "reconnecting").failure()
+        if self._state == "open":
+            message = f"the tools of {self.name!r} changed, and it has not said how yet"
+        else:
+            message = f"the connection to {self.name!r} is {self._state}: {self._why}"
+        raise Fault(
+            message, "unavailable", "TOOL_UNAVAILABLE", False, self._state in ("open", "reconnecting")
+        ).failure()
 
     async def catch_up(self) -> None:
         """Return once `live` shows what the server has said by now about its tools, or cannot do so soon."""
@@ -314,7 +318,7 @@ class Connection:
         if self._live is not None:
             try:
                 self._live.swap(self.toolbox())
-            except DefinitionError:
+            except Exception:  # noqa: BLE001  # functions of the host's say what is declared
                 _log.exception("the new tools of %r cannot be imported; the old ones stand, and are refused", self.name)
 
     async def _pause(self, failures: int) -> None:

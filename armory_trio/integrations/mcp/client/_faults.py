@@ -10,16 +10,16 @@ import msgspec
 from ....definitions import ToolFailure
 from ....definitions._call import Category
 
-_NO_METHOD: Final = -32601
-_REFUSED: Final[Mapping[int, tuple[Category, str]]] = {
-    -32700: ("validation", "INVALID_ARGUMENTS"),
-    -32600: ("validation", "INVALID_ARGUMENTS"),
-    _NO_METHOD: ("not_found", "NOT_FOUND"),
+_NOT_RUN: Final[Mapping[int, tuple[Category, str]]] = {
+    -32601: ("not_found", "NOT_FOUND"),
     -32602: ("validation", "INVALID_ARGUMENTS"),
 }
-"""Codes of JSON-RPC that say that a request was not carried out at all."""
+"""Codes of JSON-RPC that say that a request was not carried out at all. -32600 and -32700 are not among them: they also
+stand for answers that could not be read, and then nobody knows."""
 
-_INTERNAL: Final = -32603
+_URL_WANTED: Final = -32042
+"""The code with which a server wants a person to visit a page before it does anything."""
+
 _SERVER_CODES: Final = range(-32099, -31999)
 """What JSON-RPC leaves to servers: their passing troubles, as far as anybody can tell."""
 
@@ -28,6 +28,9 @@ LOST: Final = "CONNECTION_LOST"
 
 CHANGED: Final = "TOOL_CHANGED"
 """The code of a call whose tool is no longer the one that was imported."""
+
+REFUSED: Final = "SERVER_REFUSED"
+"""The code of a call that the server did not let in."""
 
 REPORTED: Final = "TOOL_REPORTED_ERROR"
 """The code of a call that the tool itself, at the server, answered with an error."""
@@ -77,9 +80,11 @@ def error_answer(server: str, code: int, message: str, data: object) -> Fault:
     details: dict[str, object] = {"code": code}
     if data is not None:
         details["data"] = data
-    if code in _REFUSED:
-        category, ours = _REFUSED[code]
+    if code in _NOT_RUN:
+        category, ours = _NOT_RUN[code]
         return Fault(words, category, ours, False, details=details)
+    if code == _URL_WANTED:
+        return Fault(words, "permission", REFUSED, False, details=details)
     if code in _SERVER_CODES:
         return Fault(words, "transient", "TRANSIENT_ERROR", None, details=details)
     return Fault(words, "internal", "INTERNAL_ERROR", None, details=details)

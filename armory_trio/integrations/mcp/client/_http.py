@@ -11,7 +11,7 @@ import httpx2
 import msgspec
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 
-from ._faults import LOST, Fault
+from ._faults import LOST, REFUSED, Fault
 from ._oauth import OAuth
 from ._record import LinkRecord
 from ._servers import HttpServer
@@ -29,9 +29,6 @@ _NO_SESSION: Final = -32000
 
 _KEPT: Final = ("www-authenticate", "retry-after")
 """Headers of an error that somebody reads after us."""
-
-REFUSED: Final = "SERVER_REFUSED"
-"""The code of a call that the server did not let in."""
 
 
 class _Request(msgspec.Struct):

@@ -54,9 +54,15 @@ async def ask_person(context: ToolContext, params: ElicitRequestParams) -> Elici
         return ElicitResult(action="cancel")
     match answer:
         case ElicitAccepted(content=content):
-            given = cast("Mapping[str, str]", content) if isinstance(content, Mapping) and url is None else None
-            return ElicitResult(action="accept", content=None if given is None else dict(given))
+            return _accepted(content if url is None else None)
         case ElicitDeclined():
             return ElicitResult(action="decline")
         case ElicitCancelled():
             return ElicitResult(action="cancel")
+
+
+def _accepted(content: object) -> ElicitResult:
+    try:
+        return ElicitResult.model_validate({"action": "accept", "content": content})
+    except ValueError:
+        return ElicitResult(action="cancel")  # the protocol has no words for such an answer

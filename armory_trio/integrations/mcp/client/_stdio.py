@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import select
@@ -12,7 +13,6 @@ from types import TracebackType
 from typing import Final, Self, cast
 
 import anyio
-import msgspec
 import trio
 from mcp.shared._stream_protocols import ReadStream
 from mcp.shared.message import SessionMessage
@@ -46,6 +46,7 @@ _LAST_WORDS: Final = 0.25
 """Seconds in which what a dead child wrote can still be read. Its own children may hold the pipe open for ever."""
 
 _ITS_ID: Final = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d{1,18})\s*,')
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _UNREADABLE: Final = -32700
 
 
@@ -147,14 +148,23 @@ def read_line(line: bytes | TooLong, record: LinkRecord) -> JSONRPCMessage | Non
     try:
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
-        record.skip("a line that is no message", line)
+        told = _mended(line)
     try:
-        told: object = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
+        return jsonrpc_message_adapter.validate_python(told, by_name=False)
+    except ValueError:
+        record.skip("a line that is no message", line)
     if not isinstance(told, dict) or "method" in told:
         return None
     return _no_answer(cast("dict[str, object]", told).get("id"), "is no message of JSON-RPC", record)
+
+
+def _mended(line: bytes) -> object:
+    """The JSON of a line with a character in it that was cut in half, as programs do that cut texts; None if it has none."""
+    try:
+        told: object = json.loads(line.decode("utf-8", "replace"))
+        return json.loads(_HALF.sub("\ufffd", json.dumps(told, ensure_ascii=False)))
+    except (ValueError, RecursionError):
+        return None
 
 
 def _no_answer(request_id: object, what: str, record: LinkRecord) -> JSONRPCMessage | None:

@@ -38,7 +38,7 @@ NAMES = (
         "change",
     ),
     *("remove", "mutable", "child", "mute", "error", "fail", "content", "ping", "ask", "sample", "roots", "sleep"),
-    *("seen", "environment", "oversized", "shapeless", "structured", "deaf", "pid"),
+    *("seen", "environment", "oversized", "shapeless", "structured", "deaf", "pid", "half", "nag"),
 )
 
 
@@ -195,6 +195,13 @@ def call(request: object, name: str, arguments: dict[str, object], meta: dict[st
             send({"id": request, "result": [1]})
         case "pid":
             text(request, os.getpid())
+        case "half":
+            half = b'{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"cut \\ud83d off \xff"}]}}'
+            raw(half.replace(b"ID", str(request).encode()))
+        case "nag":
+            for _ in range(20_000):
+                send({"id": f"n{STATE.ids}", "method": "ping"})
+            time.sleep(30)
         case "deaf":
             text(request, "still here")
             time.sleep(30)
@@ -238,6 +245,7 @@ def page(cursor: object) -> dict[str, object]:
             {"name": "no schema"},
             {"name": 5, "inputSchema": {"type": "object"}},
             {"name": "broken", "inputSchema": {"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}}},
+            {"name": "task", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}},
             {"name": "text only", "inputSchema": {"type": "string"}},
             *tools(),
             tools()[0],

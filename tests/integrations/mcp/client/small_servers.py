@@ -52,7 +52,20 @@ def counter(name: str = "counter") -> MCPServer[object]:
         answer = await ctx.elicit("how many?", Answer)
         return answer.action if answer.action != "accept" else f"{answer.data.n} of them"
 
+    @server.tool(structured_output=False)
+    async def learn(ctx: Context) -> str:
+        """Learn to sing."""
+        server.add_tool(sing, structured_output=False)
+        await ctx.session.send_tool_list_changed()
+        return "learnt"
+
     return server
+
+
+async def sing() -> str:
+    """Sing."""
+    await trio.lowlevel.checkpoint()
+    return "la"
 
 
 def listing(*tools: types.Tool, result: types.CallToolResult | None = None) -> Server[object]:

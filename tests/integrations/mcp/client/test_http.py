@@ -42,6 +42,21 @@ async def test_calls_go_over_http(json_response: bool) -> None:
         assert (await supervisor.execute(ToolCall("add", {"a": 2}))).value == {"result": 4}
 
 
+@requirement("mcp-client.live")
+async def test_changes_are_heard_of_over_http() -> None:
+    async with (
+        serving(counter().streamable_http_app()) as url,
+        open_mcp(HttpServer(f"{url}/mcp"), name="web") as connection,
+        open_supervisor(connection.live) as supervisor,
+    ):
+        told = trio.Event()
+        connection.live.listen(lambda _: told.set())
+        assert (await supervisor.execute(ToolCall("learn"))).value == "learnt"
+        with trio.fail_after(5):
+            await told.wait()  # it comes by another stream than the result
+        assert (await supervisor.execute(ToolCall("sing"))).value == "la"
+
+
 @requirement("mcp-client.http", "mcp-client.reconnect")
 async def test_a_server_that_comes_back_after_a_while_is_found_again() -> None:
     add = ToolCall("add", {"a": 1})

@@ -15,7 +15,7 @@ from hypothesis import settings
 from armory_trio import LogWritten, ProgressReported, RequestContext, ToolCall
 from armory_trio.definitions import ElicitAccepted, ElicitAnswer, ElicitRequest
 from armory_trio.integrations.mcp.client import IDEMPOTENCY_KEY
-from tests.integrations.mcp.client.rough import Rough, open_rough, server
+from tests.integrations.mcp.client.rough import ONCE, Rough, open_rough, server
 from tests.requirements import requirement
 
 
@@ -195,11 +195,13 @@ async def test_the_idempotency_key_goes_along() -> None:
 @pytest.mark.parametrize(
     ("code", "category", "ours", "effect"),
     [
-        (-32700, "validation", "INVALID_ARGUMENTS", "none"),
+        (-32700, "internal", "INTERNAL_ERROR", "unknown"),
+        (-32600, "internal", "INTERNAL_ERROR", "unknown"),
         (-32602, "validation", "INVALID_ARGUMENTS", "none"),
         (-32601, "not_found", "NOT_FOUND", "none"),
         (-32603, "internal", "INTERNAL_ERROR", "unknown"),
         (-32000, "transient", "TRANSIENT_ERROR", "unknown"),
+        (-32042, "permission", "SERVER_REFUSED", "none"),
         (7, "internal", "INTERNAL_ERROR", "unknown"),
     ],
     ids=str,
@@ -258,3 +260,19 @@ async def test_text_that_cannot_be_sent_is_refused_and_nothing_happened() -> Non
         assert result.error is not None
         assert (result.error.code, result.effect) == ("INVALID_ARGUMENTS", "none")
         assert await rough.value("echo") == "{}"
+
+
+@requirement("mcp-client.stray")
+async def test_a_character_that_was_cut_in_half_spoils_no_answer() -> None:
+    async with open_rough() as rough:
+        assert await rough.value("half") == "cut \ufffd off \ufffd"
+        assert rough.connection.stray == 0
+
+
+@requirement("mcp-client.receiving")
+async def test_a_server_that_asks_and_does_not_read_is_given_up() -> None:
+    async with open_rough(server(stop_after=0.0, kill_after=0.0), reconnect=ONCE) as rough:
+        result = await rough.call("nag")
+        assert result.error is not None
+        assert (result.error.code, result.effect) == ("CONNECTION_LOST", "unknown")
+        assert "it does not read what it asks for" in result.error.message

@@ -124,7 +124,7 @@ async def test_ten_thousand_tools_and_an_empty_cursor_are_followed() -> None:
 async def test_a_tool_that_cannot_be_imported_is_set_aside() -> None:
     async with open_rough(server("odd")) as rough:
         aside = {each.name: each.reason for each in rough.connection.set_aside}
-        assert aside.keys() == {"tools[0]", "no schema", "tools[2]", "broken", "text only", "echo"}
+        assert aside.keys() == {"tools[0]", "no schema", "tools[2]", "broken", "task", "text only", "echo"}
         assert "listed twice" in aside["echo"]
         assert await rough.value("echo") == "{}"
 
