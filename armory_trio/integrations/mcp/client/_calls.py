@@ -33,6 +33,9 @@ from ._record import Exchange, LinkRecord
 IDEMPOTENCY_KEY: Final = "armory-trio/idempotency-key"
 """The name in a request's ``_meta`` under which a server finds the idempotency key of the call."""
 
+_EFFECT: Final = "armory-trio/effect"
+"""The name in a result's ``_meta`` under which a server of this library says what the world may have seen."""
+
 _TRACE: Final = ("traceparent", "tracestate", "baggage")
 """Names in the metadata of a call that go into ``_meta`` as they are: the context of a trace, as W3C writes it."""
 
@@ -91,11 +94,13 @@ class RemoteCall:
         host: The connection.
         listed: The definition that was imported.
         windows: Whether it changes the world, as far as anybody knows.
+        trusting: Whether the server is believed when it says that an error changed nothing.
     """
 
     host: Host
     listed: Listed
     windows: bool
+    trusting: bool = False
 
     async def __call__(self, arguments: dict[str, object], context: ToolContext) -> object:
         """Call the tool at its server. Cancelled: the server is told, and what it still answers is dropped.
@@ -128,6 +133,8 @@ class RemoteCall:
             elif isinstance(answer, Fault):
                 raise _settled(answer, window)
             elif answer.get("isError") is True:
+                if self.trusting:
+                    _take_word(answer, window)
                 raise _reported(answer).failure()
         return answer
 
@@ -151,6 +158,16 @@ def _settled(fault: Fault, window: EffectWindow) -> ToolFailure:
     if fault.happened is False:
         window.nothing_happened()
     return fault.failure()
+
+
+def _take_word(answer: Mapping[str, object], window: EffectWindow) -> None:
+    """Believe what the server says of the effect of an error."""
+    meta = answer.get("_meta")
+    told = cast("Mapping[str, object]", meta).get(_EFFECT) if isinstance(meta, Mapping) else None
+    if told == "none":
+        window.nothing_happened()
+    elif told == "completed":
+        window.happened()
 
 
 def _is_unsent(answer: Mapping[str, object] | Fault) -> bool:

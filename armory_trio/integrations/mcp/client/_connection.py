@@ -240,7 +240,6 @@ class Connection:
                     self._become("failed")
                     await self._until_closed()
                     return
-                self._become("reconnecting")
                 _log.warning("the connection to the MCP server %r broke: %s", self.name, self._why)
                 await self._pause(failures)
         finally:
@@ -260,15 +259,14 @@ class Connection:
                     opened, record.opening, scope.deadline = True, None, float("inf")
                     self._publish(link)
                     await self._attend(link)
-                    self._link = None
+                    self._withdraw(record)
                     scope.deadline = trio.current_time() + _goodbye(self._server)
             if scope.cancelled_caught and not opened:
                 record.end(f"it was not ready within {self._options.open_timeout:g} s")
         except* Exception as errors:  # noqa: BLE001  # whatever ends a link, transports of others included
             self._explain(record, errors, opened=opened)
         finally:
-            self._link = None
-        self._why = record.lost or self._why
+            self._withdraw(record)
         return opened
 
     def _explain(self, record: LinkRecord, errors: BaseException, *, opened: bool) -> None:
@@ -291,6 +289,13 @@ class Connection:
             link.record.ended.set()
         else:
             self._become("open")
+
+    def _withdraw(self, record: LinkRecord) -> None:
+        """The link has ended: calls wait for the next one from now on, while what is left of this one is ended."""
+        self._link = None
+        self._why = record.lost or self._why
+        if self._state == "open":
+            self._become("reconnecting")
 
     async def _attend(self, link: Link) -> None:
         """Keep the catalogue up to date until the link ends."""

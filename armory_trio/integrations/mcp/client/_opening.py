@@ -28,7 +28,8 @@ class ConnectionOptions(TypedDict, total=False):
         prefix: What their names begin with here.
         effects: What they do to the world: by their names at the server, or a function of what is listed.
         declare: A function of what is listed that answers whatever else to declare; see `Declarations`.
-        trust_annotations: Believe the server's hints when they make a tool look milder, such as ``readOnlyHint``.
+        trust_annotations: Believe the server when it makes things look milder: hints such as ``readOnlyHint``, and its word
+            that an error changed nothing.
         timeout: How long a call may take at most; None for ever.
         idle_timeout: How long it may show no progress; None for ever.
         reconnect: What happens when the connection breaks.

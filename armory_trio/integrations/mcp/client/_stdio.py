@@ -88,7 +88,8 @@ class Stdin:
         message = item.message
         data = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
         while isinstance(message, JSONRPCRequest) and len(self._line) >= _WAITING and not self.closed:
-            self._room = trio.Event()
+            if self._room.is_set():  # all who wait, wait for one event
+                self._room = trio.Event()
             await self._room.wait()
         if self.closed:
             raise anyio.ClosedResourceError

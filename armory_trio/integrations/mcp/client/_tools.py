@@ -66,21 +66,22 @@ def _define(listed: Listed, options: ClientOptions, host: Host, more: Declaratio
     if listed.output_schema is not None:
         declared["output"] = dict(listed.output_schema)
     declared.update(more)
-    tool = _with_windows(listed, host, declared)
+    tool = _with_windows(listed, host, declared, trusting=options.trust_annotations)
     if tool.output_contract is None or "output" in more:
         return tool
     promised = _Structured(tool.output_contract)
     return attrs.evolve(tool, output_contract=promised, check_output=promised.validate)
 
 
-def _with_windows(listed: Listed, host: Host, declared: Declarations) -> AnyTool:
+def _with_windows(listed: Listed, host: Host, declared: Declarations, *, trusting: bool) -> AnyTool:
     """The tool: with effect windows, so that it is known what became of a call, unless it changes nothing."""
     schema = _input(listed.input_schema)
     tool = define_tool(input=schema, execute=RemoteCall(host, listed, windows=False), **declared)
     if tool.definition.classification.read_only or "effect_windows" in declared:
         return tool
     declared["effect_windows"] = True
-    return define_tool(input=schema, execute=RemoteCall(host, listed, windows=True), **declared)
+    call = RemoteCall(host, listed, windows=True, trusting=trusting)
+    return define_tool(input=schema, execute=call, **declared)
 
 
 def _input(schema: Mapping[str, object]) -> dict[str, object]:

@@ -168,7 +168,7 @@ def call(request: object, name: str, arguments: dict[str, object], meta: dict[st
         case "error":
             send({"id": request, "error": {"code": arguments["code"], "message": "I will not", "data": {"why": "x"}}})
         case "fail":
-            text(request, "the mill is closed", isError=True)
+            text(request, "the mill is closed", isError=True, _meta={"armory-trio/effect": arguments.get("effect")})
         case "content":
             answer(request, {"content": arguments["content"]})
         case "structured":

@@ -89,6 +89,15 @@ async def test_a_ping_is_answered_while_a_call_waits() -> None:
 
 
 @requirement("mcp-client.receiving")
+async def test_more_calls_than_stand_in_line_at_once_all_come_through() -> None:
+    async with open_rough() as rough:
+        calls = [ToolCall("echo", {"n": n, "words": "x" * 2_000}) for n in range(300)]
+        with trio.fail_after(30):
+            results = await rough.supervisor.execute_batch(calls)
+        assert [json.loads(str(result.value))["n"] for result in results] == list(range(300))
+
+
+@requirement("mcp-client.receiving")
 async def test_a_flood_of_notices_neither_blocks_nor_kills() -> None:
     async with open_rough() as rough:
         assert await rough.value("flood") == "done"
@@ -222,6 +231,18 @@ async def test_an_error_of_the_tool_is_an_error_with_its_words() -> None:
         assert result.error is not None
         assert (result.error.code, result.error.message) == ("TOOL_REPORTED_ERROR", "the mill is closed")
         assert result.effect == "unknown"
+
+
+@requirement("mcp-client.errors")
+@pytest.mark.parametrize(
+    ("trusted", "said", "effect"),
+    [(True, "none", "none"), (True, "completed", "completed"), (True, "odd", "unknown"), (False, "none", "unknown")],
+)
+async def test_a_server_that_is_trusted_is_believed_about_the_effect_of_an_error(
+    trusted: bool, said: str, effect: str
+) -> None:
+    async with open_rough(trust_annotations=trusted) as rough:
+        assert (await rough.call("fail", {"effect": said})).effect == effect
 
 
 @requirement("mcp-client.stray")
