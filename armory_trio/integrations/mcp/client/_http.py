@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Final
@@ -39,6 +39,38 @@ class _Answered(msgspec.Struct):
     error: dict[str, object] | None = None
 
 
+class _Watched(httpx2.AsyncByteStream):
+    """The body of a response, which tells when it is over: if the answer was not in it, the connection broke.
+
+    Args:
+        inner: The body.
+        record: Where to note that.
+        request_id: The request.
+    """
+
+    def __init__(self, inner: object, record: LinkRecord, request_id: object) -> None:
+        assert isinstance(inner, httpx2.AsyncByteStream)
+        self._inner = inner
+        self._pieces = aiter(inner)
+        self._record = record
+        self._request_id = request_id
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            return await anext(self._pieces)
+        except (StopAsyncIteration, httpx2.TransportError):
+            message = f"the connection to {self._record.name!r} broke while the call ran there: its answer did not come"
+            self._record.fault(self._request_id, Fault(message, "transient", LOST))
+            raise
+
+    async def aclose(self) -> None:
+        """Close the body."""
+        await self._inner.aclose()
+
+
 class _Contained(httpx2.AsyncBaseTransport):
     """Sends requests, and answers in the server's place when one fails: else one failure would end all of them.
 
@@ -61,9 +93,12 @@ class _Contained(httpx2.AsyncBaseTransport):
         self._record.forget_fault(request_id)
         try:
             response = await self._inner.handle_async_request(request)
-            return response if response.status_code < HTTPStatus.BAD_REQUEST else await self._refused(request, response)
+            if response.status_code >= HTTPStatus.BAD_REQUEST:
+                return await self._refused(request, response)
         except httpx2.TransportError as error:
             return self._broken(request, request_id, error)
+        response.stream = _Watched(response.stream, self._record, request_id)
+        return response
 
     async def aclose(self) -> None:
         """Close all connections."""

@@ -162,18 +162,38 @@ async def test_a_status_means_what_it_says(status: int, category: str, code: str
 
 
 @requirement("mcp-client.http")
-async def test_a_connection_that_breaks_in_a_call_leaves_its_effect_unknown_and_the_session_alone() -> None:
-    ends: list[bytes | None] = [None, b""]
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param(None, id="no answer"),
+        pytest.param(response(200, b": nothing yet\n\n", content_type="text/event-stream"), id="a stream without it"),
+    ],
+)
+async def test_a_connection_that_breaks_in_a_call_leaves_its_effect_unknown_and_the_session_alone(
+    end: bytes | None,
+) -> None:
+    ends: list[bytes | None] = [end, b""]
 
     def call(request: object) -> bytes | None:
         end = ends.pop(0)
-        return None if end is None else done(request)
+        return None if end is None else end or done(request)
 
     host = Host(call)
     lost, after = await go(host, 2)
     assert lost.error is not None
     assert (lost.error.code, lost.effect) == ("CONNECTION_LOST", "unknown")
     assert (after.value, host.sessions) == ("gone", 1)
+
+
+@requirement("mcp-client.http")
+async def test_an_answer_that_breaks_off_is_lost_with_its_connection_and_the_next_call_has_a_new_one() -> None:
+    cut = b"HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"
+    ends = [cut, b""]
+    host = Host(lambda request: ends.pop(0) or done(request))
+    lost, after = await go(host, 2)
+    assert lost.error is not None
+    assert (lost.error.code, lost.effect) == ("CONNECTION_LOST", "unknown")
+    assert (after.value, host.sessions) == ("gone", 2)
 
 
 @requirement("mcp-client.http")
