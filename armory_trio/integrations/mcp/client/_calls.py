@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final, Protocol, cast
 
 import attrs
+import msgspec
 import trio
 from mcp.client.session import ClientRequestContext, ClientSession
 from mcp.shared.exceptions import MCPError
@@ -206,7 +207,10 @@ class _Conversation:
         state: str | None = None
         for turn in range(_ROUNDS):
             answer = await self._ask(arguments, responses, state)
-            if isinstance(answer, Fault) or answer.get("resultType") != "input_required":
+            if isinstance(answer, Fault):
+                # Once the server has begun to ask back, nobody knows what it did before.
+                return answer if turn == 0 else msgspec.structs.replace(answer, happened=None)
+            if answer.get("resultType") != "input_required":
                 return answer
             try:
                 required = InputRequiredResult.model_validate(answer, by_name=False)

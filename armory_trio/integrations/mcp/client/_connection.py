@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import trio
 from mcp.shared.exceptions import MCPError
@@ -35,6 +35,13 @@ _CATCH_UP: Final = 2.0
 
 State = Literal["opening", "open", "reconnecting", "failed", "closed"]
 """``reconnecting``: it broke, and is tried again. ``failed``: it broke, and is not."""
+
+
+class _Word(NamedTuple):
+    """That the tools changed: how often the server of a link had said so."""
+
+    record: LinkRecord
+    asked: int
 
 
 class Connection:
@@ -156,15 +163,15 @@ class Connection:
         Raises:
             ToolFailure: There is none, and none within ``Reconnect.wait`` seconds.
         """
-        link = self._usable(self._asked())
+        word = self._word()
+        link = self._usable(word)
         if link is not None:
             return link
-        asked = self._asked()
         with trio.move_on_after(self._options.reconnect.wait):
             async with context.waiting(f"connection to {self.name}"):
                 while self._state not in ("failed", "closed"):
                     news = self._news
-                    link = self._usable(asked)
+                    link = self._usable(word)
                     if link is not None:
                         return link
                     await news.wait()
@@ -180,17 +187,21 @@ class Connection:
         """Return once `live` shows what the server has said by now about its tools, or cannot do so soon."""
         if self._live is None:
             return
-        asked = self._asked()
+        word = self._word()
         with trio.move_on_after(_CATCH_UP):
-            while self._link is not None and self._usable(asked) is None:
+            while self._link is not None and self._usable(word) is None:
                 await self._news.wait()
 
-    def _asked(self) -> int:
-        return 0 if self._link is None else self._link.record.listed_asked
-
-    def _usable(self, asked: int) -> Link | None:
+    def _usable(self, word: _Word) -> Link | None:
+        """The link, if it is open and its catalogue covers *word*. A new link has read the list anew, and covers all."""
         link = self._link
-        return None if link is None or link.record.ended.is_set() or link.covered < asked else link
+        if link is None or link.record.ended.is_set():
+            return None
+        return link if link.record is not word.record or link.covered >= word.asked else None
+
+    def _word(self) -> _Word:
+        """What the server has said by now about its tools."""
+        return _Word(self._record, self._record.listed_asked)
 
     # -- closing
 

@@ -67,7 +67,7 @@ async def open_link(server: AnyServer, options: ClientOptions, record: LinkRecor
         async with session, trio.open_nursery() as nursery:
             await _negotiate(session)
             record.modern = session.protocol_version in MODERN_PROTOCOL_VERSIONS
-            if options.log_level is not None:
+            if options.log_level is not None and _logs(session):
                 await _set_level(session, options.log_level)
             link = Link(session, record)
             await renew(link, options)
@@ -96,6 +96,11 @@ def has_tools(session: ClientSession) -> bool:
     return offered is not None and offered.tools is not None
 
 
+def _logs(session: ClientSession) -> bool:
+    offered = session.server_capabilities
+    return offered is not None and offered.logging is not None
+
+
 async def _negotiate(session: ClientSession) -> None:
     """Shake hands; with a server that only speaks revisions without a handshake, find out what it speaks."""
     try:
@@ -107,7 +112,7 @@ async def _negotiate(session: ClientSession) -> None:
 
 
 async def _set_level(session: ClientSession, level: ServerLogLevel) -> None:
-    """Say how much the server should log. One that does not log, or not by level, says so, and that is all right."""
+    """Say how much the server should log. One that does not know levels says so, and that is all right."""
     with suppress(MCPError):
         await session.send_request(SetLevelRequest(params=SetLevelRequestParams(level=level)), EmptyResult)
 

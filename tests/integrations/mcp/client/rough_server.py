@@ -38,7 +38,20 @@ NAMES = (
         "change",
     ),
     *("remove", "mutable", "child", "mute", "error", "fail", "content", "ping", "ask", "sample", "roots", "sleep"),
-    *("seen", "environment", "oversized", "shapeless", "structured", "deaf", "pid", "half", "nag"),
+    *(
+        "seen",
+        "environment",
+        "oversized",
+        "shapeless",
+        "structured",
+        "deaf",
+        "pid",
+        "half",
+        "nag",
+        "sulk",
+        "level",
+        "hush",
+    ),
 )
 
 
@@ -51,6 +64,8 @@ class State:
         self.asked: dict[object, Callable[[dict[str, object]], None]] = {}
         self.ids = 0
         self.subscription: object = None
+        self.sulking = False
+        self.level: object = None
         self.calls = 0
 
 
@@ -198,6 +213,12 @@ def call(request: object, name: str, arguments: dict[str, object], meta: dict[st
         case "half":
             half = b'{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"cut \\ud83d off \xff"}]}}'
             raw(half.replace(b"ID", str(request).encode()))
+        case "sulk":
+            STATE.sulking = True
+            notify("tools/list_changed")
+            text(request, "hmpf")
+        case "level":
+            text(request, STATE.level)
         case "nag":
             for _ in range(20_000):
                 send({"id": f"n{STATE.ids}", "method": "ping"})
@@ -285,6 +306,21 @@ def modern(method: object, request: object, given: dict[str, object]) -> bool:
         case "tools/call" if given["name"] == "sample":
             refused: dict[str, object] = {"method": "sampling/createMessage", "params": SAMPLE}
             answer(request, {"resultType": "input_required", "inputRequests": {"a": refused}})
+        case "tools/call" if given["name"] == "roots":
+            if "inputResponses" in given:
+                text(request, json.dumps(given["inputResponses"]), resultType="complete")
+            else:
+                answer(request, {"resultType": "input_required", "inputRequests": {"a": {"method": "roots/list"}}})
+        case "tools/call" if given["name"] == "fail":
+            if given.get("requestState"):
+                send({"id": request, "error": {"code": -32602, "message": "on second thought"}})
+            else:
+                answer(request, {"resultType": "input_required", "requestState": "s"})
+        case "tools/call" if given["name"] == "content":
+            answer(request, {"resultType": "input_required"})
+        case "tools/call" if given["name"] == "hush":
+            answer(STATE.subscription, {"resultType": "complete", "_meta": subscribed()})
+            text(request, "hushed", resultType="complete")
         case "tools/call" if given["name"] == "never":
             answer(request, {"resultType": "input_required", "requestState": "wait"})
         case "tools/call" if given["name"] == "change":
@@ -319,6 +355,11 @@ def handle(message: dict[str, object]) -> None:
             "instructions": "Be careful.",
         }
         answer(request, result)
+    elif method == "logging/setLevel":
+        STATE.level = given["level"]
+        answer(request, {})
+    elif method == "tools/list" and STATE.sulking:
+        send({"id": request, "error": {"code": -32603, "message": "not now"}})
     elif method == "tools/list":
         answer(request, page(given.get("cursor")))
     elif method == "tools/call":

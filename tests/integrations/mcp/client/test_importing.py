@@ -253,6 +253,30 @@ async def test_an_approval_of_the_old_tool_does_not_count_for_the_new_one() -> N
         assert before.definition.digest != after.definition.digest
 
 
+@requirement("mcp-client.pinned", "mcp-client.reconnect")
+async def test_a_server_that_does_not_say_how_its_tools_changed_is_connected_to_anew() -> None:
+    async with open_rough() as rough:
+        assert await rough.value("sulk") == "hmpf"
+        assert await rough.value("echo") == "{}"
+        assert "it does not say how: MCPError: not now" in rough.connection.why
+
+
+@requirement("mcp-client.live")
+async def test_what_the_host_declares_wrongly_of_a_new_tool_leaves_the_old_ones() -> None:
+    def declare(listed: Listed) -> Declarations:
+        if listed.description == "Something else.":
+            raise KeyError("nobody thought of that")
+        return {}
+
+    async with open_rough(declare=declare) as rough:
+        before = rough.connection.live.toolbox
+        await rough.value("change")
+        assert rough.connection.live.toolbox is before
+        refused = await rough.call("mutable")
+        assert refused.error is not None
+        assert refused.error.code == "TOOL_CHANGED"
+
+
 @requirement("mcp-client.live")
 async def test_a_live_toolbox_follows_the_server() -> None:
     async with open_rough() as rough, open_supervisor(rough.connection.live) as supervisor:

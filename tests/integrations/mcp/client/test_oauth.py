@@ -8,9 +8,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import attrs
 import httpx2
 import pytest
 import trio
+from mcp.shared.auth import OAuthClientInformationFull
 
 from armory_trio import DefinitionError, ToolCall, open_supervisor
 from armory_trio.integrations.mcp.client import (
@@ -106,6 +108,40 @@ async def test_a_person_who_does_not_agree_ends_the_opening() -> None:
     async with serving_guarded(Consent()) as url:
         with pytest.raises(ConnectionFailed, match="access_denied not today"):
             await sum_of(HttpServer(url, auth=Person(agrees=False).oauth()))
+
+
+@requirement("mcp-client.oauth")
+async def test_a_client_that_is_registered_already_does_not_register_again() -> None:
+    consent, person = Consent(), Person()
+    await consent.register_client(
+        OAuthClientInformationFull.model_validate(
+            {
+                "client_id": "us",
+                "client_secret": "ours",
+                "redirect_uris": ["http://127.0.0.1:1/back"],
+                "token_endpoint_auth_method": "client_secret_post",
+                "grant_types": ["authorization_code", "refresh_token"],
+            }
+        )
+    )
+    auth = attrs.evolve(person.oauth(), client_id="us", client_secret="ours")
+    async with serving_guarded(consent) as url:
+        assert await sum_of(HttpServer(url, auth=auth)) == {"result": 3}
+    assert list(consent.clients) == ["us"]
+
+
+@requirement("mcp-client.oauth")
+async def test_a_person_who_comes_back_with_nothing_agreed_to_nothing() -> None:
+    person = Person()
+
+    async def nothing() -> str:
+        await trio.lowlevel.checkpoint()
+        return "http://127.0.0.1:1/back?state=x"
+
+    auth = attrs.evolve(person.oauth(), callback=nothing)
+    async with serving_guarded(Consent()) as url:
+        with pytest.raises(ConnectionFailed, match="came back without a code"):
+            await sum_of(HttpServer(url, auth=auth))
 
 
 @requirement("mcp-client.oauth")

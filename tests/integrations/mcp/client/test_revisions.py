@@ -48,3 +48,31 @@ async def test_changes_are_heard_of_through_a_subscription() -> None:
         assert refused.error is not None
         assert refused.error.code == "TOOL_CHANGED"
         assert rough.connection.live.revision > before
+
+
+@requirement("mcp-client.asked-back")
+async def test_directories_are_named_to_a_call_that_asks_for_them() -> None:
+    async with open_rough(server("modern"), roots=("file:///home/ann",)) as rough:
+        assert json.loads(str(await rough.value("roots"))) == {"a": {"roots": [{"uri": "file:///home/ann"}]}}
+
+
+@requirement("mcp-client.errors")
+async def test_once_the_server_asked_back_a_refusal_no_longer_says_that_nothing_happened() -> None:
+    async with open_rough(server("modern")) as rough:
+        refused, unreadable = await rough.call("fail"), await rough.call("content")
+        assert refused.error is not None
+        assert unreadable.error is not None
+        assert (refused.error.code, refused.effect) == ("INVALID_ARGUMENTS", "unknown")
+        assert (unreadable.error.code, unreadable.effect) == ("OUTPUT_INVALID", "unknown")
+
+
+@requirement("mcp-client.live")
+async def test_a_subscription_that_ends_is_asked_for_again() -> None:
+    async with open_rough(server("modern")) as rough:
+        assert rough.connection.live.revision == 1
+        again = trio.Event()
+        rough.connection.live.listen(lambda _: again.set())
+        assert await rough.value("hush") == "hushed"
+        with trio.fail_after(10):
+            await again.wait()
+        assert rough.connection.state == "open"

@@ -13,7 +13,7 @@ import trio.testing
 from hypothesis import settings
 
 from armory_trio import LogWritten, ProgressReported, RequestContext, ToolCall
-from armory_trio.definitions import ElicitAccepted, ElicitAnswer, ElicitRequest
+from armory_trio.definitions import ElicitAccepted, ElicitAnswer, ElicitCancelled, ElicitDeclined, ElicitRequest
 from armory_trio.integrations.mcp.client import IDEMPOTENCY_KEY
 from tests.integrations.mcp.client.rough import ONCE, Rough, open_rough, server
 from tests.requirements import requirement
@@ -131,6 +131,12 @@ async def test_a_log_reaches_the_only_call_there_is_and_else_our_own_log(caplog:
         assert "the MCP server 'rough': {\"grain\":3}" in caplog.messages
 
 
+@requirement("mcp-client.progress")
+async def test_a_server_is_told_how_much_to_log() -> None:
+    async with open_rough(log_level="notice") as rough:
+        assert await rough.value("level") == "notice"
+
+
 @requirement("mcp-client.idle")
 async def test_progress_keeps_a_call_alive_up_to_its_cap() -> None:
     async with open_rough() as rough:
@@ -155,6 +161,16 @@ async def test_a_question_is_asked_by_its_call_off_the_clock() -> None:
         assert answered.value == '{"action": "accept", "content": {"n": 3}}'
 
 
+async def declines(request: ElicitRequest) -> ElicitAnswer:
+    await trio.lowlevel.checkpoint()
+    return ElicitDeclined()
+
+
+async def dismisses(request: ElicitRequest) -> ElicitAnswer:
+    await trio.lowlevel.checkpoint()
+    return ElicitCancelled()
+
+
 async def unfit(request: ElicitRequest) -> ElicitAnswer:
     await trio.lowlevel.checkpoint()
     return ElicitAccepted({"n": "three"})
@@ -165,6 +181,8 @@ async def test_a_question_that_nobody_can_answer_is_declined_or_nobodys() -> Non
     async with open_rough() as rough:
         assert await rough.value("ask") == '{"action": "decline"}'
         assert (await rough.call("ask", elicit=unfit)).value == '{"action": "cancel"}'
+        assert (await rough.call("ask", elicit=declines)).value == '{"action": "decline"}'
+        assert (await rough.call("ask", elicit=dismisses)).value == '{"action": "cancel"}'
         async with trio.open_nursery() as nursery:
             nursery.start_soon(rough.call, "never")
             await trio.testing.wait_all_tasks_blocked()

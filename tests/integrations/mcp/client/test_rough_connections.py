@@ -14,6 +14,8 @@ import trio.testing
 from armory_trio import DefinitionError, ToolCall, open_supervisor
 from armory_trio.integrations.mcp.client import (
     ConnectionFailed,
+    ConnectionOptions,
+    HttpServer,
     InMemoryServer,
     Reconnect,
     StdioServer,
@@ -255,6 +257,12 @@ async def test_a_server_that_is_killed_between_calls_costs_no_call() -> None:
         pytest.param(lambda: StdioServer("x", "one two"), "args: must be a list", id="arguments as one text"),
         pytest.param(lambda: StdioServer("x", [], env={"A": 1}), "env['A']", id="a number in the environment"),  # pyright: ignore[reportArgumentType]
         pytest.param(lambda: StdioServer("x", [], stop_after=-1), "stop_after", id="a negative time"),
+        pytest.param(lambda: StdioServer(5), "command: must be the path", id="a number for a command"),  # pyright: ignore[reportArgumentType]
+        pytest.param(lambda: StdioServer("x", [], cwd=5), "cwd: must be a directory", id="a number for a directory"),  # pyright: ignore[reportArgumentType]
+        pytest.param(lambda: StdioServer("x", [], env=5), "env: must be a mapping", id="a number for variables"),  # pyright: ignore[reportArgumentType]
+        pytest.param(lambda: StdioServer("x", [1]), "args[0]", id="a number for an argument"),
+        pytest.param(lambda: HttpServer("ftp://x"), "url: must begin with http", id="another protocol"),
+        pytest.param(lambda: HttpServer("http://x", auth="me"), "auth: must be an OAuth", id="a word for consent"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         pytest.param(lambda: Reconnect(jitter=2), "jitter", id="too much jitter"),
         pytest.param(lambda: Reconnect(attempts=-1), "attempts", id="negative attempts"),
         pytest.param(lambda: InMemoryServer("x"), "must be a Server or an MCPServer", id="no server"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
@@ -276,4 +284,31 @@ async def test_an_option_about_a_tool_that_is_not_listed_is_refused() -> None:
             pytest.fail("it was entered")
     with pytest.raises(DefinitionError, match="did you mean 'prefix'"):
         async with open_mcp(server(), name="rough", prefx="a"):  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+            pytest.fail("it was entered")
+
+
+@requirement("mcp-client.options")
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        pytest.param({"timeout": 0}, "timeout", id="no time"),
+        pytest.param({"log_level": "loud"}, "log_level", id="an unknown level"),
+        pytest.param({"reconnect": 5}, "reconnect: must be a Reconnect", id="a number for reconnecting"),
+        pytest.param({"declare": 5}, "declare: must be a function", id="a number for declarations"),
+        pytest.param({"effects": 5}, "effects: must be a mapping or a function", id="a number for effects"),
+        pytest.param({"effects": {"echo": "harmless"}}, "class", id="an unknown effect"),
+        pytest.param({"max_tools": 0}, "max_tools", id="no tools"),
+    ],
+)
+async def test_a_wrong_option_is_refused_with_what_would_be_right(options: ConnectionOptions, told: str) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        async with open_mcp(server(), name="rough", **options):
+            pytest.fail("it was entered")
+    assert told in str(caught.value)
+
+
+@requirement("mcp-client.options")
+async def test_what_is_no_server_is_refused() -> None:
+    with pytest.raises(DefinitionError, match="server: must be a StdioServer"):
+        async with open_mcp("python", name="rough"):  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
             pytest.fail("it was entered")
