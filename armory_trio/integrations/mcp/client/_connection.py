@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
 import trio
 from mcp.shared.exceptions import MCPError
 
 from ....definitions import ToolContext
-from ....definitions._checks import near
 from ....engine._concurrency import leaves
 from ....errors import DefinitionError
 from ....toolbox import LiveToolbox, Toolbox
@@ -19,11 +17,11 @@ from ._calls import Link
 from ._catalogue import Catalogue, Listed, ListingFailed, SetAside
 from ._errors import ConnectionFailed
 from ._faults import Fault
+from ._imports import Imports, unknown_name
 from ._link import open_link, renew
-from ._options import ClientOptions, Include
+from ._options import ClientOptions
 from ._record import LinkRecord
 from ._servers import AnyServer, HttpServer, InMemoryServer, StdioServer
-from ._tools import AnyTool, import_tool
 
 _log: Final = logging.getLogger("armory_trio.mcp")
 
@@ -57,7 +55,7 @@ class Connection:
         self._link: Link | None = None
         self._record = LinkRecord(options.name)
         self._catalogue = Catalogue()
-        self._imported: dict[str, tuple[str, AnyTool | SetAside]] = {}
+        self._imports = Imports(options, self)
         self._live: LiveToolbox | None = None
         self._news = trio.Event()
         self._scope = trio.CancelScope()
@@ -119,9 +117,7 @@ class Connection:
     @property
     def set_aside(self) -> tuple[SetAside, ...]:
         """Tools that are listed and cannot be imported, with the reasons. Imports what was not imported before."""
-        self._import_all()
-        refused = [found for _, found in self._imported.values() if isinstance(found, SetAside)]
-        return (*self._catalogue.set_aside, *refused)
+        return self._imports.set_aside_of(self._catalogue)
 
     # -- tools
 
@@ -134,7 +130,7 @@ class Connection:
         Raises:
             DefinitionError: What the host declares for a tool is wrong.
         """
-        return Toolbox(self._import_all())
+        return Toolbox(self._imports.tools_of(self._catalogue))
 
     @property
     def live(self) -> LiveToolbox:
@@ -142,18 +138,6 @@ class Connection:
         if self._live is None:
             self._live = LiveToolbox(self.toolbox())
         return self._live
-
-    def _import_all(self) -> list[AnyTool]:
-        included = _chooser(self._options.include)
-        kept: dict[str, tuple[str, AnyTool | SetAside]] = {}
-        for name, listed in self._catalogue.tools.items():
-            if included(listed):
-                digest, found = self._imported.get(name, ("", SetAside(name, "")))
-                if digest != listed.digest:
-                    found = import_tool(listed, self._options, self)
-                kept[name] = (listed.digest, found)
-        self._imported = kept
-        return [found for _, found in kept.values() if not isinstance(found, SetAside)]
 
     # -- calls
 
@@ -290,7 +274,7 @@ class Connection:
 
     def _publish(self, link: Link) -> None:
         if self._state == "opening":
-            self._refusal = _unknown_name(link.catalogue, self._options)
+            self._refusal = unknown_name(link.catalogue, self._options)
         if self._refusal is not None:
             link.record.ended.set()
             return
@@ -376,24 +360,3 @@ def _goodbye(server: AnyServer) -> float:
             return 0.0
         case InMemoryServer():
             return 5.0
-
-
-def _chooser(include: Include | None) -> Callable[[Listed], bool]:
-    if include is None:
-        return lambda _: True
-    if callable(include):
-        return include
-    names = frozenset(include)
-    return lambda listed: listed.name in names
-
-
-def _unknown_name(catalogue: Catalogue, options: ClientOptions) -> DefinitionError | None:
-    """What is wrong when the host says something of a tool that the server does not list: it would count for none."""
-    said = {"include": options.include, "effects": options.effects}
-    for field, names in said.items():
-        for name in () if names is None or callable(names) else names:
-            if name not in catalogue.tools:
-                hint = near(name, catalogue.tools, 1)
-                meant = f"; did you mean {hint[0]!r}?" if hint else ""
-                return DefinitionError("open_mcp", field, f"{options.name!r} lists no tool {name!r}{meant}")
-    return None
