@@ -82,6 +82,24 @@ SURROUNDINGS: Final[Catalogue] = {
             "5": "agents.wrong",
         },
     ),
+    # -- tools of MCP servers
+    "1.12": Section(
+        5,
+        {
+            "1": "mcp-client.import; differs: Tools come with a handler, or with a function that calls them",
+            "2": "mcp-client.set-aside; differs: A schema that cannot be read accepts anything",
+            "3": "mcp-client.effects; differs: `readOnlyHint` is believed, other hints are not read",
+            "4": "mcp-client.content, mcp-client.errors; differs: A lone text is read as JSON",
+            "5": "mcp-client.paging, mcp-client.cancel, mcp-client.progress, mcp-client.meta",
+        },
+    ),
+    "1.13": Section(
+        7,
+        {
+            "1, 4-7": "mcp-client.oauth",
+            "2-3": "differs: The state and the verifier of a flow are kept and used again",
+        },
+    ),
     # -- queries, search, inspection, writing down
     "2.1": Section(
         10,
@@ -1294,7 +1312,7 @@ LLM_CORE: Final[Catalogue] = {
 CATALOGUES: Final[Mapping[str, Catalogue]] = {"armorer-core": CORE, "surroundings": SURROUNDINGS, "llm-core": LLM_CORE}
 
 FIELD_CASES: Final[Mapping[str, str]] = {
-    "30-33, 35-39, 41-42, 44-46, 51-53, 64, 67-68, 88-90, 93-94, 96-98": "promised",
+    "30-33, 35-39, 41-42, 44-46, 51-53, 64, 67-69, 71-72, 75-78, 80-84, 88-90, 93-94, 96-98": "promised",
 }
 """The numbers are those of ``field-cases``; a promise names them in its source, such as "field cases 45 and 46"."""
 

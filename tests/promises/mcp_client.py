@@ -13,10 +13,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "A client talks to servers in memory, over pipes and over HTTP on trio, and never asks asyncio.",
     ),
     "mcp-client.import": Requirement(
-        "design 13", "Tools of a server are tools like any other, in a namespace of their own, and count as untrusted."
+        "design 13 and surroundings 1.12",
+        "Tools of a server are tools like any other, in a namespace of their own, and count as untrusted.",
     ),
     "mcp-client.effects": Requirement(
-        "design 5",
+        "design 5 and surroundings 1.12",
         "What a tool does to the world is what the host says. A server's hints make a tool stricter, and milder only "
         "when the host trusts them; with nothing said it is unclassified.",
         divergence="armorer believes `readOnlyHint` as it comes, and reads no other hint.",
@@ -28,7 +29,8 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 16", "A wrong option, or one about a tool that is not listed, is refused with what would be right."
     ),
     "mcp-client.set-aside": Requirement(
-        "field case 37", "A tool that cannot be imported is set aside with the reason, and the others are there."
+        "field case 37 and surroundings 1.12",
+        "A tool that cannot be imported is set aside with the reason, and the others are there.",
     ),
     "mcp-client.contracts": Requirement(
         "design 5",
@@ -36,13 +38,13 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "`OUTPUT_INVALID`, effect `completed`.",
     ),
     "mcp-client.content": Requirement(
-        "field case 81",
+        "field case 81 and surroundings 1.12",
         "Each kind of content is kept as a block, or described; structured content is the value, and text beside it is "
         "not doubled.",
         divergence="armorer reads a lone text as JSON where it can be; here a text is that text.",
     ),
     "mcp-client.errors": Requirement(
-        "design 7",
+        "design 7 and surroundings 1.12",
         "An error of the tool is an error with its words; one of the protocol has the category that it means, and "
         "effect `none` exactly when it says that nothing was run.",
     ),
@@ -57,7 +59,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "`TOOL_UNAVAILABLE` when there is none.",
     ),
     "mcp-client.cancel": Requirement(
-        "field case 69",
+        "field case 69 and surroundings 1.12",
         "A call that is stopped is announced to the server once, under the id of its request; a late answer is dropped, "
         "and the session lives on.",
     ),
@@ -75,7 +77,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "A server's requests and changes are dealt with while calls wait, and none of them waits for a call.",
     ),
     "mcp-client.progress": Requirement(
-        "design 13",
+        "design 13 and surroundings 1.12",
         "Progress reaches the execution in order; logs reach the call that they must be about, else the log.",
     ),
     "mcp-client.idle": Requirement(
@@ -90,10 +92,12 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 13", "Asking a model is refused without a handler; directories are named when they are configured."
     ),
     "mcp-client.meta": Requirement(
-        "field case 96", "The idempotency key and the trace of a call go along in `_meta`; rubbish does not."
+        "field case 96 and surroundings 1.12",
+        "The idempotency key and the trace of a call go along in `_meta`; rubbish does not.",
     ),
     "mcp-client.paging": Requirement(
-        "field case 78", "A list is followed to its end, an empty cursor included; one without an end is an error."
+        "field case 78 and surroundings 1.12",
+        "A list is followed to its end, an empty cursor included; one without an end is an error.",
     ),
     "mcp-client.stray": Requirement(
         "field case 80",
@@ -125,7 +129,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "not run says so.",
     ),
     "mcp-client.oauth": Requirement(
-        "design 13",
+        "design 13 and surroundings 1.13",
         "A server that wants a person's consent gets it, once: authorization code with PKCE, tokens that are refreshed "
         "and kept in a file that only their owner can read.",
     ),

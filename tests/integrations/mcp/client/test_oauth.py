@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import stat
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -142,6 +142,27 @@ async def test_a_person_who_comes_back_with_nothing_agreed_to_nothing() -> None:
     async with serving_guarded(Consent()) as url:
         with pytest.raises(ConnectionFailed, match="came back without a code"):
             await sum_of(HttpServer(url, auth=auth))
+
+
+@requirement("mcp-client.oauth")
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        pytest.param(lambda url: f"{url}&iss=https%3A%2F%2Felsewhere.example", "iss", id="another issuer"),
+        pytest.param(lambda url: url.replace("state=", "state=x"), "State", id="another state"),
+    ],
+)
+async def test_an_answer_to_another_question_gets_no_token(change: Callable[[str], str], told: str) -> None:
+    consent, person = Consent(), Person()
+
+    async def changed() -> str:
+        await trio.lowlevel.checkpoint()
+        return change(person.came_back)
+
+    async with serving_guarded(consent) as url:
+        with pytest.raises(ConnectionFailed, match=told):
+            await sum_of(HttpServer(url, auth=attrs.evolve(person.oauth(), callback=changed)))
+    assert (consent.agreed, consent.tokens) == (1, {})
 
 
 @requirement("mcp-client.oauth")
