@@ -6,7 +6,7 @@ import json
 import math
 import re
 import select
-from collections import deque
+from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from types import TracebackType
@@ -33,11 +33,8 @@ from ._servers import StdioServer
 from ._streams import Streams
 
 _PIECE: Final = 2**16
-_WAITING: Final = 64
-"""Messages in line for the child's input; a request waits for a place."""
-
 _OVERFLOWING: Final = 5_000
-"""Messages in line at which the child counts as broken: it asks, and does not read the answers."""
+"""Answers in line at which the child counts as broken: it asks, and does not read what it asked for."""
 
 _FLUSH: Final = 0.5
 """Seconds in which a child may read what is in line for it when it is to end."""
@@ -53,14 +50,15 @@ _UNREADABLE: Final = -32700
 class Stdin:
     """What the session writes to: a line of messages that a task takes to the child's input, one at a time.
 
-    A request that is withdrawn while it stands in line was never sent, and needs no cancelling.
+    The line has no bound of its own: there are at most as many requests in it as there are calls, which their host
+    bounds. A request that is withdrawn while it stands in line was never sent, and needs no cancelling.
     """
 
     def __init__(self, record: LinkRecord) -> None:
         self._record = record
-        self._line: deque[tuple[JSONRPCMessage, bytes]] = deque()
+        self._line: OrderedDict[object, tuple[JSONRPCMessage, bytes]] = OrderedDict()
+        self._answers = 0
         self._news = trio.Event()
-        self._room = trio.Event()
         self.closed = False
 
     async def __aenter__(self) -> Self:
@@ -75,11 +73,10 @@ class Stdin:
         """Take no more. What stands in line is still written."""
         self.closed = True
         self._news.set()
-        self._room.set()
         await trio.lowlevel.cancel_shielded_checkpoint()
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Put a message in line. Only a request waits for a place; cancelled: it does not stand in line.
+        """Put a message in line. Cancelled: it stands in line.
 
         Raises:
             anyio.ClosedResourceError: The child's input is closed.
@@ -87,29 +84,23 @@ class Stdin:
         """
         message = item.message
         data = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-        while isinstance(message, JSONRPCRequest) and len(self._line) >= _WAITING and not self.closed:
-            if self._room.is_set():  # all who wait, wait for one event
-                self._room = trio.Event()
-            await self._room.wait()
         if self.closed:
             raise anyio.ClosedResourceError
-        if not self._withdraws(message):
-            self._line.append((message, data))
-            self._news.set()
-        if len(self._line) > _OVERFLOWING:
+        if isinstance(message, JSONRPCRequest):
+            self._line[message.id] = message, data
+        elif not self._withdraws(message):
+            self._line[object()] = message, data
+            self._answers += 1
+        if self._answers > _OVERFLOWING:
             self._record.end("it does not read what it asks for")
+        self._news.set()
         await trio.lowlevel.checkpoint_if_cancelled()
 
     def _withdraws(self, message: JSONRPCMessage) -> bool:
         """Whether *message* only withdraws a request that still stands in line; then neither is sent."""
         if not (isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled"):
             return False
-        wanted = (message.params or {}).get("requestId")
-        for at, (waiting, _) in enumerate(self._line):
-            if isinstance(waiting, JSONRPCRequest) and waiting.id == wanted:
-                del self._line[at]
-                return True
-        return False
+        return self._line.pop((message.params or {}).get("requestId"), None) is not None
 
     async def drain(self, stream: trio.abc.SendStream) -> None:
         """Write what stands in line, until there is nothing more to come.
@@ -119,8 +110,8 @@ class Stdin:
         """
         while True:
             while self._line:
-                message, data = self._line.popleft()
-                self._room.set()
+                _, (message, data) = self._line.popitem(last=False)
+                self._answers -= not isinstance(message, JSONRPCRequest)
                 await self._write(message, data, stream)
             if self.closed:
                 return

@@ -11,6 +11,8 @@ import pytest
 import trio
 import trio.testing
 from hypothesis import settings
+from opentelemetry.context import attach, detach
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_span_in_context
 
 from armory_trio import LogWritten, ProgressReported, RequestContext, ToolCall
 from armory_trio.definitions import ElicitAccepted, ElicitAnswer, ElicitCancelled, ElicitDeclined, ElicitRequest
@@ -207,6 +209,19 @@ async def test_the_trace_of_a_call_goes_along_and_rubbish_does_not() -> None:
         meta = (await rough.call("meta", metadata={"traceparent": trace, "tracestate": 5, "secret": "x"})).value
         assert isinstance(meta, dict)
         assert set(cast("dict[str, object]", meta)) == {"progressToken", "traceparent"}
+
+
+@requirement("mcp-client.meta")
+async def test_the_current_span_of_the_caller_goes_along() -> None:
+    span = SpanContext(int("ab" * 16, 16), int("cd" * 8, 16), is_remote=False, trace_flags=TraceFlags(1))
+    token = attach(set_span_in_context(NonRecordingSpan(span)))
+    try:
+        async with open_rough() as rough:
+            meta = await rough.value("meta")
+    finally:
+        detach(token)
+    assert isinstance(meta, dict)
+    assert str(cast("dict[str, object]", meta)["traceparent"]).startswith(f"00-{'ab' * 16}-")
 
 
 @requirement("mcp-client.meta")
