@@ -90,7 +90,8 @@ class ClientOptions:
         EffectTarget("external-system", self.name)  # a name that can stand in action documents
         flag(_SUBJECT, "trust_annotations", self.trust_annotations)
         for field in ("timeout", "idle_timeout"):
-            seconds(_SUBJECT, field, getattr(self, field), zero=False, optional=True)
+            if getattr(self, field) is not None:
+                seconds(_SUBJECT, field, getattr(self, field), zero=False, optional=True)
         seconds(_SUBJECT, "open_timeout", self.open_timeout, zero=False)
         count(_SUBJECT, "max_tools", self.max_tools)
         if self.log_level is not None:

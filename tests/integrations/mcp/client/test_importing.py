@@ -33,6 +33,14 @@ async def test_tools_of_a_server_are_tools_in_a_namespace_of_their_own() -> None
         ]
 
 
+@requirement("mcp-client.declare")
+async def test_calls_without_time_limits_can_be_had() -> None:
+    async with open_small(counter(), timeout=None, idle_timeout=None) as small:
+        add = small.connection.toolbox().get("add")
+        assert add is not None
+        assert (add.options.timeout, add.options.idle_timeout) == (None, None)
+
+
 @requirement("mcp-client.import")
 async def test_two_servers_stand_side_by_side() -> None:
     async with (
