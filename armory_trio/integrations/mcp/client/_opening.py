@@ -14,6 +14,7 @@ from ....engine._concurrency import open_private_nursery
 from ....errors import DefinitionError
 from ._connection import Connection
 from ._options import ClientOptions, Declare, Effects, Include, Reconnect, ServerLogLevel
+from ._owner import Owner
 from ._servers import AnyServer, HttpServer, InMemoryServer, StdioServer
 
 _SUBJECT: Final = "open_mcp"
@@ -76,11 +77,11 @@ async def open_mcp(server: AnyServer, *, name: str, **options: Unpack[Connection
         wanted = "a StdioServer, an HttpServer or an InMemoryServer"
         raise DefinitionError(_SUBJECT, "server", f"must be {wanted}, not {shown(server)}")
     refuse_unknown(_SUBJECT, options, ConnectionOptions.__annotations__)
-    connection = Connection(server, ClientOptions(name=name, **options))
+    owner = Owner(server, ClientOptions(name=name, **options))
     async with open_private_nursery() as nursery:
-        nursery.start_soon(connection.own, name=f"mcp: {name}")
+        nursery.start_soon(owner.own, name=f"mcp: {name}")
         try:
-            await connection.opened()
-            yield connection
+            await owner.opened()
+            yield Connection(owner)
         finally:
-            connection.close()
+            owner.close()

@@ -64,7 +64,7 @@ def test_a_call_may_be_cancelled_anywhere_and_the_session_lives_on() -> None:
             await probe.run(work)
             assert (await supervisor.execute(ADD)).value == {"result": 3}
             assert connection.state == "open"
-            assert connection._record.exchanges == {}  # pyright: ignore[reportPrivateUsage]
+            assert connection._owner.record.exchanges == {}  # pyright: ignore[reportPrivateUsage]
         assert_nothing_is_held(supervisor)
 
     assert cancel_everywhere(case) > 0
