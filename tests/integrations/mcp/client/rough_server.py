@@ -22,36 +22,10 @@ STUBBORN = (
 )
 SAMPLE: dict[str, object] = {"messages": [], "maxTokens": 5}
 NAMES = (
-    *(
-        "echo",
-        "meta",
-        "die",
-        "leave",
-        "never",
-        "late",
-        "twice",
-        "garbage",
-        "progress",
-        "flood",
-        "tick",
-        "log",
-        "change",
-    ),
-    *("remove", "mutable", "child", "mute", "error", "fail", "content", "ping", "ask", "sample", "roots", "sleep"),
-    *(
-        "seen",
-        "environment",
-        "oversized",
-        "shapeless",
-        "structured",
-        "deaf",
-        "pid",
-        "half",
-        "nag",
-        "sulk",
-        "level",
-        "hush",
-    ),
+    *("echo", "meta", "die", "leave", "never", "late", "twice", "garbage", "progress", "flood", "tick", "log"),
+    *("change", "remove", "mutable", "child", "mute", "error", "fail", "content", "ping", "ask", "sample", "roots"),
+    *("sleep", "seen", "environment", "oversized", "shapeless", "structured", "deaf", "pid", "half", "nag", "sulk"),
+    *("level", "hush", "visit"),
 )
 
 
@@ -217,6 +191,9 @@ def call(request: object, name: str, arguments: dict[str, object], meta: dict[st
             STATE.sulking = True
             notify("tools/list_changed")
             text(request, "hmpf")
+        case "visit":
+            params = {"mode": "url", "message": "sign here", "url": "https://example.com/1", "elicitationId": "e1"}
+            ask("elicitation/create", params, lambda told: text(request, json.dumps(told.get("result", told))))
         case "level":
             text(request, STATE.level)
         case "nag":

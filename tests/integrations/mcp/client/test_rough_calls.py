@@ -163,6 +163,18 @@ async def test_a_question_is_asked_by_its_call_off_the_clock() -> None:
         assert answered.value == '{"action": "accept", "content": {"n": 3}}'
 
 
+async def visits(request: ElicitRequest) -> ElicitAnswer:
+    await trio.lowlevel.checkpoint()
+    assert (request.message, request.url, request.schema) == ("sign here", "https://example.com/1", None)
+    return ElicitAccepted("whatever")
+
+
+@requirement("mcp-client.elicit")
+async def test_a_person_may_be_sent_to_a_page() -> None:
+    async with open_rough() as rough:
+        assert (await rough.call("visit", elicit=visits)).value == '{"action": "accept"}'
+
+
 async def declines(request: ElicitRequest) -> ElicitAnswer:
     await trio.lowlevel.checkpoint()
     return ElicitDeclined()
