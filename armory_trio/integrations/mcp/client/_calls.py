@@ -87,21 +87,21 @@ class Host(Protocol):
         ...
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class RemoteCall:
     """What runs an imported tool.
 
     Args:
         host: The connection.
         listed: The definition that was imported.
-        windows: Whether it changes the world, as far as anybody knows.
         trusting: Whether the server is believed when it says that an error changed nothing.
+        windows: Whether it changes the world, as far as anybody knows; said before it is called.
     """
 
     host: Host
     listed: Listed
-    windows: bool
-    trusting: bool = False
+    trusting: bool
+    windows: bool = False
 
     async def __call__(self, arguments: dict[str, object], context: ToolContext) -> object:
         """Call the tool at its server. Cancelled: the server is told, and what it still answers is dropped.

@@ -75,13 +75,12 @@ def _define(listed: Listed, options: ClientOptions, host: Host, more: Declaratio
 
 def _with_windows(listed: Listed, host: Host, declared: Declarations, *, trusting: bool) -> AnyTool:
     """The tool: with effect windows, so that it is known what became of a call, unless it changes nothing."""
-    schema = _input(listed.input_schema)
-    tool = define_tool(input=schema, execute=RemoteCall(host, listed, windows=False), **declared)
+    call = RemoteCall(host, listed, trusting)
+    tool = define_tool(input=_input(listed.input_schema), execute=call, **declared)
     if tool.definition.classification.read_only or "effect_windows" in declared:
         return tool
-    declared["effect_windows"] = True
-    call = RemoteCall(host, listed, windows=True, trusting=trusting)
-    return define_tool(input=schema, execute=call, **declared)
+    call.windows = True
+    return attrs.evolve(tool, definition=attrs.evolve(tool.definition, effect_windows=True))
 
 
 def _input(schema: Mapping[str, object]) -> dict[str, object]:
