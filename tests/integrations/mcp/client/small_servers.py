@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Unpack
 
@@ -100,7 +100,3 @@ async def open_small(
         open_supervisor(connection.toolbox()) as supervisor,
     ):
         yield Rough(connection, supervisor)
-
-
-def names(tools: Sequence[object]) -> list[str]:
-    return [str(getattr(each, "name", each)) for each in tools]

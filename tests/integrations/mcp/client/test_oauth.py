@@ -170,11 +170,11 @@ async def test_a_person_may_take_longer_than_opening_may() -> None:
     person = Person()
 
     async def slowly() -> str:
-        await trio.sleep(1.0)
+        await trio.sleep(3.0)
         return person.came_back
 
     auth = OAuth(redirect=person.redirect, callback=slowly, redirect_url="http://127.0.0.1:1/back")
-    async with serving_guarded(Consent()) as url, open_mcp(HttpServer(url, auth=auth), name="web", open_timeout=0.9):
+    async with serving_guarded(Consent()) as url, open_mcp(HttpServer(url, auth=auth), name="web", open_timeout=2.9):
         assert len(person.asked) == 1
 
 

@@ -85,7 +85,7 @@ def test_pauses_grow_to_a_bound_and_are_spread(failures: int, chance: float, del
 @pytest.mark.parametrize(
     ("way", "told", "last"),
     [
-        ("silent", "it was not ready within 2 s", "waiting for the moon"),
+        ("silent", "it was not ready within 3 s", "waiting for the moon"),
         ("dies", "it exited with status 7", "no licence found"),
         ("refuses", "not for you", ""),
         ("loop", "came to the page 'again' again", ""),
@@ -93,7 +93,7 @@ def test_pauses_grow_to_a_bound_and_are_spread(failures: int, chance: float, del
 )
 async def test_a_server_that_cannot_be_opened_says_why(way: str, told: str, last: str) -> None:
     with pytest.raises(ConnectionFailed) as caught:
-        async with open_mcp(server(way, stop_after=0.0), name="mill", open_timeout=2.0 if way == "silent" else 10.0):
+        async with open_mcp(server(way, stop_after=0.0), name="mill", open_timeout=3.0 if way == "silent" else 10.0):
             pytest.fail("it was entered")
     assert told in str(caught.value)
     assert last == caught.value.stderr
