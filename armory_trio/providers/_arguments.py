@@ -5,6 +5,7 @@ Nothing is repaired or guessed: a call whose arguments are not one whole JSON ob
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Final, cast
 
@@ -37,7 +38,10 @@ def read_arguments(value: object) -> tuple[Mapping[str, object], CallDefect | No
 
 def write_arguments(arguments: Mapping[str, object]) -> str:
     """*arguments* as the JSON text that a history holds."""
-    return msgspec.json.encode(arguments).decode()
+    try:
+        return msgspec.json.encode(arguments).decode()
+    except UnicodeEncodeError:  # a lone surrogate can only be escaped
+        return json.dumps(arguments)
 
 
 def _from_text(text: str) -> tuple[Mapping[str, object], CallDefect | None]:
@@ -57,7 +61,7 @@ def _from_text(text: str) -> tuple[Mapping[str, object], CallDefect | None]:
 def _from_value(value: object) -> tuple[Mapping[str, object], CallDefect | None]:
     dump = getattr(value, "model_dump", None)
     if callable(dump):  # an SDK that knows the tool gives its arguments as a model
-        value = dump(mode="json", exclude_unset=True)
+        value = dump(mode="json", exclude_unset=True, warnings=False)
     if not isinstance(value, Mapping):
         return {}, _malformed(f"The arguments are {_kind(value)}, not a JSON object", None)
     arguments = dict(cast("Mapping[str, object]", value))

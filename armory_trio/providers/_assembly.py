@@ -27,7 +27,7 @@ from ._doors import require_way_back
 from ._message import MessageError
 from ._turn import Dialect, Found, Json, Provider, Turn, WayBack, build_turn
 
-__all__ = ("Assembler",)
+__all__ = ("Assembler", "Chosen")
 
 LOST: Final = "the stream broke off"
 """Why calls are refused when nobody said that the message was complete."""
@@ -35,6 +35,47 @@ LOST: Final = "the stream broke off"
 _UNREADABLE: Final = (
     "An event of the stream could not be read, so this call may lack a part. Send the whole call again."
 )
+
+
+class Chosen:
+    """The one of several alternatives of a message that the conversation goes on with.
+
+    Args:
+        what: What the provider calls them.
+        index: Which one it is.
+    """
+
+    __slots__ = ("_has_come", "_index", "_others", "_what")
+
+    def __init__(self, what: str, index: int) -> None:
+        self._what = what
+        self._index = index
+        self._has_come = False
+        self._others: set[int] = set()
+
+    def takes(self, index: object) -> bool:
+        """Whether what has *index* is read; what has none is."""
+        if type(index) is int and index != self._index:
+            if len(self._others) < _NAMED:
+                self._others.add(index)
+            return False
+        self._has_come = True
+        return True
+
+    def require(self) -> None:
+        """Check that it has come, unless nothing has.
+
+        Raises:
+            MessageError: Only others have come.
+        """
+        if self._others and not self._has_come:
+            found = ", ".join(map(str, sorted(self._others)))
+            wanted = f"one with the index {self._index}; those of the stream have {found}"
+            raise MessageError(f"$.{self._what}", None, wanted)
+
+
+_NAMED: Final = 10
+"""Indices of others that an error names."""
 
 
 class Assembler(ABC):
@@ -109,6 +150,7 @@ class Assembler(ABC):
 
         Raises:
             StreamLimitError: The stream had more than the limits allow.
+            MessageError: It had choices or candidates, and the one that was asked for was not among them.
         """
         if self._spent is not None:
             raise self._spent
@@ -125,6 +167,7 @@ class Assembler(ABC):
 
         Raises:
             StreamLimitError: The stream had more than the limits allow.
+            MessageError: As for `finish`.
         """
         return self._written(self.finish())
 

@@ -7,10 +7,10 @@ from typing import ClassVar, Final
 
 from ._arguments import read_arguments
 from ._assembly import Assembler
-from ._assembly_calls import Slot, size_of, weight_of
+from ._assembly_calls import Slot, size_of
 from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
-from ._message import MessageError, as_json, field, items, record, require_record, word, word_or_none
-from ._text import shortened
+from ._message import MessageError, as_json, field, items, piece, record, require_record, word, word_or_none
+from ._text import encodable_json, joined, shortened
 from ._turn import Found, Json, Provider, Turn, WayBack
 
 __all__ = ("AnthropicStream",)
@@ -54,7 +54,7 @@ class _Block:
 
     def whole(self, arguments: object) -> Json:
         """The block with all that its deltas added."""
-        added: Json = {_TEXTS[name]: "".join(pieces) for name, pieces in self.pieces.items() if name in _TEXTS}
+        added: Json = {_TEXTS[name]: joined(pieces) for name, pieces in self.pieces.items() if name in _TEXTS}
         for name, text in added.items():
             before = self.entry.get(name)
             added[name] = f"{before}{text}" if isinstance(before, str) else text
@@ -139,7 +139,7 @@ class AnthropicStream(Assembler):
         else:
             self._calls.latest = None
         entry = as_json(block)
-        self._calls.keep(weight_of(entry))
+        self._calls.keep_value(entry)
         self._blocks.append(_Block(index, kind, entry, slot))
 
     def _is_repeated(self, wire_id: str | None, index: int | None) -> bool:
@@ -154,38 +154,38 @@ class AnthropicStream(Assembler):
     def _grow(self, delta: object, index: int | None) -> None:
         kind = word(delta, "$.delta", "type")
         if kind == _INPUT:
-            self._grow_input(word(delta, "$.delta", "partial_json") or "", index)
+            self._grow_input(piece(delta, "$.delta", "partial_json"), index)
         elif kind in _TEXTS:
-            piece = word(delta, "$.delta", _TEXTS[kind])
+            text = piece(delta, "$.delta", _TEXTS[kind])
             block = next((block for block in reversed(self._blocks) if index in (None, block.index)), None)
-            if piece and block is not None:
-                self._calls.keep(size_of(piece))
-                block.pieces.setdefault(kind, []).append(piece)
+            if text and block is not None:
+                self._calls.keep(size_of(text))
+                block.pieces.setdefault(kind, []).append(text)
         elif kind == "citations_delta" and self._blocks:
             citation = field(delta, "citation")
             if citation is not None:
                 citation = as_json(citation)
-                self._calls.keep(weight_of(citation))
+                self._calls.keep_value(citation)
                 self._blocks[-1].citations.append(citation)
 
-    def _grow_input(self, piece: str, index: int | None) -> None:
+    def _grow_input(self, text: str, index: int | None) -> None:
         takers = [block for block in self._blocks if block.takes_input]
         holders = [block for block in takers if index is not None and block.index == index]
         if index is None or (not holders and len(takers) == 1):
             holders = [block for block in takers if not block.closed]
         still_open = [block for block in holders if not block.closed]
         if len(still_open) == 1:
-            self._write(still_open[0], piece)
-        elif piece.strip():
+            self._write(still_open[0], text)
+        elif text.strip():
             slots = [block.slot for block in still_open or holders or takers if block.slot is not None]
             self._calls.doubt(slots, "its index is that of no open call, or of several")
 
-    def _write(self, block: _Block, piece: str) -> None:
+    def _write(self, block: _Block, text: str) -> None:
         if block.slot is not None:
-            self._calls.write(block.slot, piece)
-        elif piece:
-            self._calls.keep(size_of(piece))
-            block.pieces.setdefault(_INPUT, []).append(piece)
+            self._calls.write(block.slot, text)
+        elif text:
+            self._calls.keep(size_of(text))
+            block.pieces.setdefault(_INPUT, []).append(text)
 
     def _stop(self, index: int | None) -> None:
         still_open = [block for block in self._blocks if not block.closed]
@@ -219,7 +219,7 @@ class AnthropicStream(Assembler):
     def _written(self, turn: Turn) -> Json:
         blocks: list[Json] = []
         for block in self._blocks:
-            entry = block.whole(read_arguments(block.arguments)[0])
+            entry = block.whole(encodable_json(read_arguments(block.arguments)[0]))
             if block.slot is not None:
                 entry["id"] = turn.wire[block.slot.position].reply_id
             if block.kind != "text" or str(entry.get("text") or "").strip():

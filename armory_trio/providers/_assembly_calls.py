@@ -20,10 +20,10 @@ from ._assembly_news import (
 from ._assembly_paths import PartialArguments
 from ._message import is_list
 from ._partial_json import PartialJson
-from ._text import shortened
+from ._text import encodable, paired, shortened
 from ._turn import cut_off
 
-__all__ = ("Calls", "Slot", "argument_text", "size_of", "weight_of")
+__all__ = ("Calls", "Slot", "argument_text", "is_alike", "size_of")
 
 _OVERHEAD: Final = 64
 """Bytes that an entry of a message counts for beside its text, so that empty ones are bounded, too."""
@@ -38,7 +38,9 @@ _UNDECIDABLE: Final = (
 class Slot:
     """One call while it comes in."""
 
-    __slots__ = ("_pieces", "closed", "doubt", "draft", "name", "position", "reader", "size", "value", "wire_id")
+    __slots__ = (
+        *("_half", "_pieces", "closed", "doubt", "draft", "name", "position", "reader", "size", "value", "wire_id"),
+    )
 
     def __init__(self, position: int, wire_id: str | None, name: str) -> None:
         self.position = position
@@ -54,25 +56,28 @@ class Slot:
         self.size = 0
         self.closed = False
         self.doubt: CallDefect | None = None
+        self._half = ""
+        """The first half of a character whose second one is still to come."""
+
         self._pieces: list[str] = []
 
     @property
     def text(self) -> str:
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
-        return self._pieces[0] if self._pieces else ""
+        return f"{self._pieces[0] if self._pieces else ''}{self._half}"
 
     @property
     def arguments(self) -> object:
         """What the complete message would hold: the text, or the value where none came."""
         if self.draft is not None and self.value is None:
             return self.draft.value
-        return self.text if self._pieces or self.value is None else self.value
+        return self.text if self.text or self.value is None else self.value
 
     @property
     def has_begun(self) -> bool:
         """Whether anything of the arguments has come."""
-        return bool(self._pieces) or self.value is not None
+        return bool(self._pieces or self._half) or self.value is not None
 
     @property
     def is_whole(self) -> bool:
@@ -83,13 +88,20 @@ class Slot:
     def is_open(self) -> bool:
         return not (self.closed or self.is_whole)
 
-    def write(self, text: str) -> None:
-        self._pieces.append(text)
-        self.reader.feed(text)
+    def write(self, text: str) -> str:
+        """Add *text* to the arguments; answer what is new in whole characters."""
+        text, self._half = f"{self._half}{text}", ""
+        if "\ud800" <= text[-1] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        text = paired(text)
+        if text:
+            self._pieces.append(text)
+            self.reader.feed(text)
+        return text
 
     def forget(self) -> None:
         """Let go of what is of no use any more."""
-        self._pieces = []
+        self._pieces, self._half = [], ""
         self.reader = PartialJson()
         self.draft = None if self.draft is None else PartialArguments()
 
@@ -134,15 +146,15 @@ class Calls:
         if slot.value is not None:
             self.doubt([slot], "its arguments came twice, and not alike")
             return
-        slot.write(text)
-        self.news.append(ArgumentsGrew(slot.position, text))
+        if text := slot.write(text):
+            self.news.append(ArgumentsGrew(slot.position, text))
 
     def put(self, slot: Slot, value: object) -> None:
         """Give *slot* arguments that came as a value."""
         self.latest = slot
-        if not self._has_room(slot, weight_of(value)):
+        if not self._has_room(slot, _weight_of(value, self._limits.call_bytes)):
             return
-        if slot.has_begun and slot.value != value:
+        if slot.has_begun and not is_alike(slot.value, value):
             self.doubt([slot], "its arguments came twice, and not alike")
             return
         slot.value = value
@@ -189,6 +201,14 @@ class Calls:
         if self._kept > self._limits.message_bytes:
             raise StreamLimitError("message_bytes", self._limits.message_bytes)
 
+    def keep_value(self, value: object) -> None:
+        """Count the bytes of the JSON *value*, which is kept.
+
+        Raises:
+            StreamLimitError: They are too many.
+        """
+        self.keep(_weight_of(value, self._limits.message_bytes))
+
     def defects(
         self, places: Mapping[int, Slot], cut: str | None, *, lost: bool, closes: bool = False
     ) -> dict[int, CallDefect]:
@@ -216,11 +236,19 @@ def size_of(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def weight_of(value: object) -> int:
-    """About how many bytes *value* is in JSON, however deep it is."""
+def is_alike(one: object, other: object) -> bool:
+    """Whether both say the same; what is too deep to be compared does not."""
+    try:
+        return one == other
+    except RecursionError:
+        return False
+
+
+def _weight_of(value: object, enough: int) -> int:
+    """About how many bytes *value* is in JSON, however deep it is; of one that stands inside of itself, *enough*."""
     weight = 0
     waiting = [value]
-    while waiting:
+    while waiting and weight <= enough:
         item = waiting.pop()
         weight += 8
         if isinstance(item, str):
@@ -239,4 +267,4 @@ def argument_text(slot: Slot) -> str:
     arguments, defect = read_arguments(slot.arguments)
     if defect is not None or not arguments:
         return "{}"
-    return slot.text if slot.value is None else write_arguments(arguments)
+    return encodable(slot.text) if slot.value is None else write_arguments(arguments)

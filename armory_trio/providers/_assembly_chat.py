@@ -7,14 +7,14 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from ._assembly import Assembler
+from ._assembly import Assembler, Chosen
 from ._assembly_calls import Slot, argument_text, size_of
 from ._assembly_match import Fragment, Matcher
 from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
 from ._doors import place, words
 from ._message import MessageError, field, has, is_record, items, record, require_record, word, word_or_none
 from ._openai_chat import CHAT, CHAT_CUTS
-from ._text import shortened
+from ._text import joined, shortened
 from ._turn import Dialect, Found, Json, OtherCall, Provider, Turn, WayBack
 
 __all__ = ("ChatAssembler",)
@@ -62,7 +62,7 @@ class ChatAssembler(Assembler):
         limits: AssemblyLimits = DEFAULT_ASSEMBLY_LIMITS,
     ) -> None:
         super().__init__(names=names, manifest=manifest, limits=limits)
-        self._choice = place("the openai-chat assembler", "choice", choice)
+        self._chosen = Chosen("choices", place("the openai-chat assembler", "choice", choice))
         self._texts: dict[str, list[str]] = {}
         self._entries: list[Slot | _Other] = []
         """Calls, and entries of other types, in order."""
@@ -95,8 +95,7 @@ class ChatAssembler(Assembler):
             self._take_choice(choice, f"$.choices[{at}]")
 
     def _take_choice(self, choice: object, path: str) -> None:
-        index = field(require_record(choice, path, "a choice"), "index")
-        if type(index) is int and index != self._choice:
+        if not self._chosen.takes(field(require_record(choice, path, "a choice"), "index")):
             return
         name = "delta" if field(choice, "delta") is not None else "message"
         delta = record(choice, path, name)
@@ -167,6 +166,7 @@ class ChatAssembler(Assembler):
             other.pieces.append(piece)
 
     def _found(self) -> Found:
+        self._chosen.require()
         entries = [
             _call(entry, entry.arguments) if isinstance(entry, Slot) else _other(entry) for entry in self._entries
         ]
@@ -181,9 +181,9 @@ class ChatAssembler(Assembler):
 
     def _written(self, turn: Turn) -> Json:
         message: Json = {"role": "assistant", "content": None}
-        message |= {name: "".join(pieces) for name, pieces in self._texts.items()}
+        message |= {name: joined(pieces) for name, pieces in self._texts.items()}
         if self._legacy is not None:
-            message["function_call"] = dict(zip(("name", "arguments"), map("".join, self._legacy), strict=True))
+            message["function_call"] = dict(zip(("name", "arguments"), map(joined, self._legacy), strict=True))
         calls: list[Json] = []
         for entry in self._entries:
             if isinstance(entry, Slot):
@@ -203,7 +203,7 @@ def _call(slot: Slot, arguments: object) -> Json:
 
 
 def _other(entry: _Other) -> Json:
-    own: Json = {"name": entry.name, "input": "".join(entry.pieces)}
+    own: Json = {"name": entry.name, "input": joined(entry.pieces)}
     return {"id": entry.id, "type": entry.kind, entry.kind: own}
 
 

@@ -8,13 +8,13 @@ from typing import ClassVar, Final, cast
 from ..definitions import CallDefect
 from ..definitions._checks import text
 from ._arguments import read_arguments
-from ._assembly import Assembler
-from ._assembly_calls import Slot, size_of, weight_of
+from ._assembly import Assembler, Chosen
+from ._assembly_calls import Slot, is_alike, size_of
 from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
 from ._assembly_paths import PartialArguments
 from ._doors import place
 from ._message import GEMINI_CALL, MessageError, as_json, field, has, items, record, require_record, word, word_or_none
-from ._text import shortened
+from ._text import encodable_json, joined, shortened
 from ._turn import Json, Provider, Turn, WayBack
 
 __all__ = ("GeminiStream", "StreamedPart", "require_model")
@@ -54,7 +54,7 @@ class StreamedPart:
 
     def whole(self, arguments: object) -> Json:
         if self.pieces is not None:
-            return {**self.entry, "text": "".join(self.pieces)}
+            return {**self.entry, "text": joined(self.pieces)}
         if self.slot is None:
             return self.entry
         call: Json = {"name": self.slot.name, "args": arguments}
@@ -80,7 +80,7 @@ class GeminiStream(Assembler):
         super().__init__(names=names, manifest=manifest, limits=limits)
         require_model(model)
         self._model = model
-        self._candidate = place("the gemini assembler", "candidate", candidate)
+        self._chosen = Chosen("candidates", place("the gemini assembler", "candidate", candidate))
         self._parts: list[StreamedPart] = []
 
     def _take(self, event: object) -> None:
@@ -95,8 +95,7 @@ class GeminiStream(Assembler):
         if field(field(node, "promptFeedback", "prompt_feedback"), "blockReason", "block_reason") is not None:
             self._end()
         for at, candidate in enumerate(items(field(node, "candidates"), "$.candidates", "a list of candidates")):
-            index = field(require_record(candidate, f"$.candidates[{at}]", "a candidate"), "index")
-            if type(index) is not int or index == self._candidate:
+            if self._chosen.takes(field(require_record(candidate, f"$.candidates[{at}]", "a candidate"), "index")):
                 self._take_candidate(candidate, f"$.candidates[{at}]")
 
     def _take_candidate(self, candidate: object, path: str) -> None:
@@ -125,7 +124,7 @@ class GeminiStream(Assembler):
             if last is not None and last.pieces is not None and last.entry == rest and not _is_signed(rest):
                 last.pieces.append(text)
                 return
-        self._calls.keep(weight_of(rest))
+        self._calls.keep_value(rest)
         if not (isinstance(text, str) and not text.strip()):
             self._calls.latest = None  # a blank part says nothing, so the call before it may be the one that was cut
         self._parts.append(StreamedPart(rest, None, [text] if isinstance(text, str) else None))
@@ -150,7 +149,7 @@ class GeminiStream(Assembler):
             self._calls.close(streamed)
             return
         self._add(streamed, streamed.draft, partial)
-        if arguments and arguments != streamed.draft.value:
+        if arguments and not is_alike(arguments, streamed.draft.value):
             self._calls.doubt([streamed], "its arguments came twice, and not alike")
         if not goes_on:
             self._close(streamed, streamed.draft)
@@ -190,7 +189,7 @@ class GeminiStream(Assembler):
         """Keep what stands beside the call, such as the signature of the thought that led to it."""
         beside = {name: value for name, value in as_json(part).items() if name not in GEMINI_CALL and value is not None}
         if beside:
-            self._calls.keep(weight_of(beside))
+            self._calls.keep_value(beside)
             streamed = next(part for part in self._parts if part.slot is slot)
             streamed.entry = {**streamed.entry, **beside}
 
@@ -202,7 +201,8 @@ class GeminiStream(Assembler):
 
     def _written(self, turn: Turn) -> Json:  # noqa: ARG002  # this format needs no ids
         parts = [
-            part.whole(None if part.slot is None else read_arguments(part.slot.arguments)[0]) for part in self._parts
+            part.whole(None if part.slot is None else encodable_json(read_arguments(part.slot.arguments)[0]))
+            for part in self._parts
         ]
         return {"role": "model", "parts": parts}
 

@@ -9,6 +9,7 @@ from typing import Final, cast
 
 from ..definitions import DEFAULT_LIMITS
 from ._message import field, word_or_none
+from ._text import paired
 
 __all__ = ("PartialArguments",)
 
@@ -79,7 +80,7 @@ class PartialArguments:
             self.defect = self.defect or "a value that is no text came in pieces"
         if not goes_on:
             del self._open[steps]
-            self._settle(steps, "".join(pieces))
+            self._settle(steps, paired("".join(pieces)))
 
     def _settle(self, steps: tuple[Step, ...], value: object) -> None:
         self._closed.add(steps)

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
 from ._assembly import Assembler
-from ._assembly_calls import Slot, argument_text, weight_of
+from ._assembly_calls import Slot, argument_text, is_alike
 from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
-from ._message import MessageError, as_json, field, items, record, require_record, word, word_or_none
+from ._message import MessageError, as_json, field, items, piece, record, require_record, word, word_or_none
 from ._openai_responses import RESPONSE_CUTS, RESPONSES
-from ._text import shortened
+from ._text import paired, shortened
 from ._turn import Dialect, Found, Json, Provider, Turn, WayBack
 
 __all__ = ("ResponseAssembler",)
@@ -75,9 +75,9 @@ class ResponseAssembler(Assembler):
         elif kind == "response.output_item.done":
             self._take_item(record(node, "$", "item"), _index(node), is_done=True)
         elif kind == _DELTA:
-            self._grow(node, word(node, "$", "delta") or "")
+            self._grow(node, piece(node, "$", "delta"))
         elif kind == _DONE:
-            self._close(node, word(node, "$", "arguments"))
+            self._close(node, None if field(node, "arguments") is None else piece(node, "$", "arguments"))
         elif kind in _ENDS:
             self._finished(record(node, "$", "response"))
         elif kind.startswith(("message_", "content_block_")):
@@ -95,7 +95,7 @@ class ResponseAssembler(Assembler):
         elif not is_done and known.slot is not None and known.slot.has_begun:
             self._calls.doubt([known.slot], "it began twice")
         entry = as_json(item)
-        self._calls.keep(weight_of(entry))
+        self._calls.keep_value(entry)
         known.entry = {**known.entry, **entry}
         if known.slot is None:
             return
@@ -158,14 +158,14 @@ class ResponseAssembler(Assembler):
             found = [known for known in calls if known.slot is not None and not known.slot.closed]
         return [known.slot for known in found if known.slot is not None]
 
-    def _grow(self, node: object, piece: str) -> None:
+    def _grow(self, node: object, text: str) -> None:
         found = self._calls_at(node)
         if len(found) != 1:
             self._calls.doubt(found, "its id and its index are those of no call, or of several")
-        elif found[0].closed and piece.strip():
+        elif found[0].closed and text.strip():
             self._calls.doubt(found, "more came after its end")
         else:
-            self._calls.write(found[0], piece)
+            self._calls.write(found[0], text)
 
     def _close(self, node: object, arguments: str | None) -> None:
         found = self._calls_at(node)
@@ -178,8 +178,10 @@ class ResponseAssembler(Assembler):
 
     def _say_whole(self, slot: Slot, arguments: object) -> None:
         """*arguments* are all of them, said once more or for the first time."""
+        if isinstance(arguments, str):
+            arguments = paired(arguments)
         if slot.has_begun:
-            if slot.arguments != arguments:
+            if not is_alike(slot.arguments, arguments):
                 self._calls.doubt([slot], _TWICE)
         elif isinstance(arguments, str):
             self._calls.write(slot, arguments)

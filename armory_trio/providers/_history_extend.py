@@ -8,7 +8,7 @@ from typing import Final, cast
 import trio
 
 from ..definitions import ToolResult
-from ..definitions._checks import shown
+from ..definitions._checks import members, shown
 from ..definitions._plurals import counted
 from ..engine import Execution, Stream
 from ..errors import DefinitionError
@@ -16,7 +16,8 @@ from ._history import repair_history
 from ._history_known import HistoryError
 from ._history_layouts import LAYOUTS
 from ._history_parts import CallAt, Change
-from ._message import MessageError, as_json, field, has, is_list, items, require_record
+from ._message import MessageError, as_json, field, has, is_list, is_record, items, require_record
+from ._text import sendable
 from ._turn import Provider, Turn, WireCall
 
 __all__ = ("collect_results", "extend_history")
@@ -76,8 +77,11 @@ async def collect_results(
 
     Executions and open streams are waited for side by side; chunks of a stream that nobody has read are read and dropped
     here, for its result has them all. Cancelled: nothing is lost, the calls run on, and it may be asked again.
+
+    Raises:
+        DefinitionError: *pending* is no list, or an entry is none of these.
     """
-    entries = list(pending)
+    entries = _pending(pending)
     results: list[ToolResult[object] | None] = [None] * len(entries)
 
     async def collect(at: int, entry: ToolResult[object] | Execution | Stream) -> None:
@@ -93,6 +97,15 @@ async def collect_results(
         for at, entry in enumerate(entries):
             nursery.start_soon(collect, at, entry, name=f"collect result {at}")
     return [result for result in results if result is not None]
+
+
+def _pending(pending: object) -> list[ToolResult[object] | Execution | Stream]:
+    entries = members("collect_results", "pending", pending, "results, executions and streams")
+    for at, entry in enumerate(entries):
+        if not isinstance(entry, ToolResult | Execution | Stream):
+            wanted = f"must be a ToolResult, an Execution or a Stream, not {shown(entry)}"
+            raise DefinitionError("collect_results", f"pending[{at}]", wanted)
+    return cast("list[ToolResult[object] | Execution | Stream]", entries)
 
 
 def _entries(message: object, provider: Provider) -> list[object]:
@@ -147,10 +160,23 @@ def _with_ids(said: Sequence[object], turn: Turn) -> list[object]:
                 if count in made:
                     changes[call.entry] = Change(call_id=made[count])
                 count += 1
-        written.append(layout.with_calls(node, changes) if changes else node)
+        written.append(_sendable(layout.with_calls(node, changes) if changes else node))
     if count != len(turn.calls):
         raise MessageError("$", said, f"the message of the turn, which has {counted(len(turn.calls), 'call', 'calls')}")
     return written
+
+
+def _sendable(node: object) -> object:
+    """*node*, or the same with its lone surrogates escaped: no request could carry them, in this round or any later."""
+    plain = as_json(node)
+    fit = cast("dict[str, object]", sendable(plain))
+    for name in ("content", "parts"):  # these may hold objects of an SDK
+        inner = fit.get(name)
+        if is_list(inner):
+            blocks = [_sendable(block) if is_record(block) else block for block in inner]
+            if any(block is not before for block, before in zip(blocks, inner, strict=True)):
+                fit = {**fit, name: blocks}
+    return node if fit is plain else fit
 
 
 def _is_same(call: CallAt, wire: WireCall) -> bool:

@@ -27,6 +27,7 @@ from ._message import (
 from ._names import Alphabet
 from ._openai_chat import CHAT
 from ._openai_responses import RESPONSES
+from ._text import encodable, encodable_json, is_encodable, is_encodable_json
 from ._turn import Answer, Json, Provider, WireCall
 from .anthropic import ANTHROPIC
 from .gemini import GEMINI
@@ -51,15 +52,16 @@ def _given(**fields: object) -> Json:
 def _object_or(value: object) -> tuple[object, bool, bool]:
     """*value* as a JSON object, whether it was none, and whether it could never have run."""
     arguments, defect = read_arguments(value)
-    is_object = isinstance(value, Mapping) and defect is None
-    return dict(arguments), not is_object, defect is not None
+    written = dict(arguments)
+    is_legal = isinstance(value, Mapping) and defect is None and is_encodable_json(written)
+    return written if is_legal else encodable_json(written), not is_legal, defect is not None
 
 
 def _text_or(value: object) -> tuple[object, bool, bool]:
     """*value* as the text of a JSON object, whether it was none, and whether it could never have run."""
     arguments, defect = read_arguments(value)
     if isinstance(value, str) and defect is None:
-        return value, False, False
+        return encodable(value), not is_encodable(value), False
     return write_arguments(arguments), True, defect is not None
 
 
@@ -117,7 +119,8 @@ class _Chat(Layout):
         message = as_json(node)
         calls = _as_list(message, "tool_calls")
         for at, change in changes.items():
-            own = "function" if calls[at].get("function") is not None else str(calls[at].get("type") or "function")
+            is_function = calls[at].get("function") is not None
+            own = "function" if is_function else word(calls[at], "$", "type") or "function"
             inner = _given(name=change.name, arguments=change.arguments)
             if inner:
                 calls[at][own] = {**as_json(calls[at].get(own) or {}), **inner}

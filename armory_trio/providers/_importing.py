@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, cast
 
 import trio
@@ -15,6 +15,7 @@ from ..definitions import (
     ToolId,
     create_executable_tool,
     is_tool,
+    near,
 )
 from ..definitions._checks import named, shown
 from ..errors import DefinitionError
@@ -28,6 +29,9 @@ ToolForm = Literal["openai", "anthropic", "gemini"]
 """Whose form of a tool: both of OpenAI's APIs have one for all."""
 
 Body = Callable[..., object]
+
+_LISTED: Final = 10
+"""Names that an error lists."""
 
 _EXPECTED: Final[Mapping[ToolForm, str]] = {
     "openai": "a function tool: {'type': 'function', 'function': {...}}, or the same flat",
@@ -48,10 +52,23 @@ def toolbox_from(
         raise DefinitionError(subject, "get_tool", f"must be a function of a definition, not {shown(get_tool)}")
     require_names(subject, names)
     found: list[object] = []
-    for path, entry in _entries(form, tools):
+    entries = list(_entries(form, tools))
+    _require_used(subject, names or {}, entries)
+    for path, entry in entries:
         with named(f"{subject}: {path}"):
             found.append(_joined(_definition(form, entry, names or {}), get_tool))
     return Toolbox(found)  # type: ignore[arg-type]  # each was checked to be a tool
+
+
+def _require_used(subject: str, names: Mapping[str, str], entries: Iterable[tuple[str, object]]) -> None:
+    """Refuse a name that is no tool's: whoever wrote it believes that the tool is called otherwise here."""
+    there = [name for _, entry in entries if (name := word_or_none(entry, "name")) is not None]
+    for name in names:
+        if name not in there:
+            hint = near(name, there, 1)
+            listed = f"the tools are {', '.join(map(shown, there[:_LISTED]))}" if there else "there are none"
+            meant = f"did you mean {hint[0]!r}?" if hint else listed
+            raise DefinitionError(subject, "names", f"{shown(name)} is the name of no tool here; {meant}")
 
 
 def _entries(form: ToolForm, tools: object) -> Iterator[tuple[str, object]]:
@@ -142,6 +159,9 @@ _SPELLINGS: Final = {
     "ref": "$ref",
 }
 _COUNTS: Final = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
+_DIGITS: Final = 19
+"""Of the largest integer of 64 bits."""
+
 _IGNORED: Final = frozenset({"nullable", "example", "propertyOrdering", "property_ordering"})
 
 
@@ -157,15 +177,18 @@ def _of_gemini(node: object, depth: int = 0) -> object:
         name = _SPELLINGS.get(key, key)
         if name not in _IGNORED:
             schema[name] = _keyword(name, value, depth + 1)
-    if schema.get("type") not in _TYPES:
+    kinds = schema.get("type")
+    if not all(isinstance(kind, str) and kind in _TYPES for kind in (kinds if is_list(kinds) else [kinds])):
         schema.pop("type", None)
     return _or_null(schema) if given.get("nullable") is True else schema
 
 
 def _keyword(name: str, value: object, depth: int) -> object:
+    if name == "type" and is_list(value):
+        return [each.lower() if isinstance(each, str) else each for each in value]
     if name == "type" and isinstance(value, str):
         return value.lower()
-    if name in _COUNTS and isinstance(value, str) and value.isdecimal():
+    if name in _COUNTS and isinstance(value, str) and value.isdecimal() and len(value) <= _DIGITS:
         return int(value)  # how the wire writes an integer of 64 bits
     if name in ("properties", "$defs") and isinstance(value, Mapping):
         return {key: _of_gemini(each, depth) for key, each in cast("Mapping[str, object]", value).items()}
@@ -177,8 +200,11 @@ def _keyword(name: str, value: object, depth: int) -> object:
 def _or_null(schema: dict[str, object]) -> dict[str, object]:
     if is_list(schema.get("anyOf")):
         schema["anyOf"] = [*cast("list[object]", schema["anyOf"]), {"type": "null"}]
-    if isinstance(schema.get("type"), str):
-        schema["type"] = [schema["type"], "null"]
+    kinds = schema.get("type")
+    if isinstance(kinds, str):
+        schema["type"] = [kinds, "null"]
+    elif is_list(kinds) and "null" not in kinds:
+        schema["type"] = [*kinds, "null"]
     if is_list(schema.get("enum")):
         schema["enum"] = [*cast("list[object]", schema["enum"]), None]
     return schema

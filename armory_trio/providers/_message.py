@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Final, TypeGuard, cast
 
 from ..errors import ArmoryError
-from ._text import is_encodable
+from ._text import encodable, is_encodable
 
 __all__ = (
     "GEMINI_ANSWER",
@@ -19,6 +19,7 @@ __all__ = (
     "is_list",
     "is_record",
     "items",
+    "piece",
     "record",
     "require_record",
     "word",
@@ -32,7 +33,10 @@ GEMINI_ANSWER: Final = ("functionResponse", "function_response")
 """The field of a part that is a result."""
 
 _SHOWN: Final = 60
-_NOT_RECORDS: Final = (str, bytes, bytearray, int, float, complex, list, tuple, set, frozenset, type, type(None))
+_NOT_RECORDS: Final = (
+    *(str, bytes, bytearray, int, float, complex, list, tuple, set, frozenset, type, type(None)),
+    Enum,  # its members have a name, which is no field
+)
 """What certainly has no fields of a message. Anything else may be an SDK object, read by its attributes."""
 
 
@@ -46,7 +50,7 @@ class MessageError(ArmoryError):
     """
 
     def __init__(self, path: str, found: object, expected: str) -> None:
-        super().__init__(f"{path}: expected {expected}, found {_described(found)}")
+        super().__init__(encodable(f"{path}: expected {expected}, found {_described(found)}"))
         self.path = path
         self.expected = expected
 
@@ -79,8 +83,16 @@ def as_json(node: object) -> dict[str, object]:
         return dict(cast("Mapping[str, object]", node))
     dump = getattr(node, "model_dump", None)
     if callable(dump):
-        return cast("dict[str, object]", dump(mode="json", by_alias=True, exclude_none=True))
-    return {name: value for name, value in cast("dict[str, object]", vars(node)).items() if value is not None}
+        return cast("dict[str, object]", dump(mode="json", by_alias=True, exclude_none=True, warnings=False))
+    return {name: value for name in _names_of(node) if (value := getattr(node, name, None)) is not None}
+
+
+def _names_of(node: object) -> Iterator[str]:
+    """The fields of an object that has no way of its own to be written as JSON."""
+    yield from cast("Mapping[str, object]", getattr(node, "__dict__", {}))
+    for kind in type(node).__mro__:
+        slots = getattr(kind, "__slots__", ())
+        yield from (name for name in ((slots,) if isinstance(slots, str) else slots) if not name.startswith("__"))
 
 
 def has(node: object, name: str) -> bool:
@@ -137,6 +149,18 @@ def word(node: object, path: str, *names: str) -> str | None:
         return value
     expected = "a text without lone surrogates" if isinstance(value, str) else "a text"
     raise MessageError(f"{path}.{names[0]}", value, expected)
+
+
+def piece(node: object, path: str, name: str) -> str:
+    """The piece of a longer text in the field *name*, which may be cut within a character; empty when it is absent.
+
+    Raises:
+        MessageError: Something else stands there.
+    """
+    value = field(node, name)
+    if value is not None and not isinstance(value, str):
+        raise MessageError(f"{path}.{name}", value, "a text")
+    return value or ""
 
 
 def word_or_none(node: object, *names: str) -> str | None:

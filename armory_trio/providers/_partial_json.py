@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Final, cast
 
 from ..definitions import DEFAULT_LIMITS
+from ..definitions._checks import text as require_text
 
 __all__ = ("PartialJson",)
 
@@ -74,7 +75,12 @@ class PartialJson:
         return None if self._root is _EMPTY else self._root
 
     def feed(self, text: str) -> None:
-        """Read the next fragment. Nothing is raised, whatever it holds."""
+        """Read the next fragment. Whatever it holds is read as far as it can be.
+
+        Raises:
+            DefinitionError: It is no text: bytes are decoded before, for a character may be cut between two of them.
+        """
+        require_text("PartialJson", "text", text)
         at = 0
         while at < len(text) and self._mode != "broken":
             at = self._STEPS[self._mode](self, text, at)

@@ -261,6 +261,7 @@ class ContentAssembler(GeminiStream):
     """
 
     def _found(self) -> Found:
+        self._chosen.require()
         found = _in_content({"parts": self._entries()}, "$", self._stop_reason)
         cut = self._lost or found.cut
         defects = self._calls.defects(self._places(), cut, lost=self._lost is not None, closes=True)

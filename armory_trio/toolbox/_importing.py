@@ -38,8 +38,8 @@ class ImportsTools:
             names: The ids of the tools here, by the names that the provider knows. Other names pass as they are.
 
         Raises:
-            DefinitionError: An entry is no tool of this form, or *get_tool* answers nothing that fits; the error names
-                the place.
+            DefinitionError: An entry is no tool of this form, one of *names* is no tool's, or *get_tool* answers
+                nothing that fits; the error names the place.
         """
         from ..providers._importing import toolbox_from  # noqa: PLC0415  # the door to the room above
 

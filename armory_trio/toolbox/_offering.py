@@ -9,7 +9,7 @@ import attrs
 import msgspec
 
 from ..definitions import near
-from ..definitions._checks import flag, one_of, text
+from ..definitions._checks import flag, one_of, shown, text
 from ..errors import DefinitionError
 from ._resolution import AnyTool
 
@@ -196,7 +196,12 @@ class Manifest:
         return {tool.id: tool.losses for tool in self.offered if tool.losses}
 
     def called(self, wire: str) -> str:
-        """What the tool that the provider calls *wire* is called here; a name that was not offered stays as it is."""
+        """What the tool that the provider calls *wire* is called here; a name that was not offered stays as it is.
+
+        Raises:
+            DefinitionError: *wire* is no text.
+        """
+        text("manifest", "wire", wire)
         tool = self._by_wire.get(wire)
         return wire if tool is None else tool.name
 
@@ -204,7 +209,12 @@ class Manifest:
         """What a model meant by the *arguments* of a call of *wire*.
 
         What does not have the form that was asked for stays as it is, and the tool's own validation decides about it.
+
+        Raises:
+            DefinitionError: *wire* is no text, or *arguments* are no mapping.
         """
+        text("manifest", "wire", wire)
+        _require_arguments(arguments)
         tool = self._by_wire.get(wire)
         if tool is None or tool.wording is None:
             return arguments
@@ -222,7 +232,12 @@ class Manifest:
         Args:
             name: The name or the id of the tool, as calls have it here.
             arguments: Those of a call here.
+
+        Raises:
+            DefinitionError: *name* is no text, or *arguments* are no mapping.
         """
+        text("manifest", "name", name)
+        _require_arguments(arguments)
         tool = self._by_name.get(name)
         if tool is None or tool.wording is None:
             return arguments
@@ -257,6 +272,13 @@ class Manifest:
 
 
 _MODES: Final = ("auto", "required", "none")
+
+
+def _require_arguments(arguments: object) -> None:
+    if not isinstance(arguments, Mapping):
+        raise DefinitionError(
+            "manifest", "arguments", f"must be a mapping from names to values, not {shown(arguments)}"
+        )
 
 
 def _plain(value: object) -> object:

@@ -92,6 +92,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "providers.sdk-accepts": Requirement(
         "design section 15", "Every reply is accepted, without loss, by the parameter types of the official SDK."
     ),
+    "providers.sendable": Requirement(
+        "design section 13",
+        "Whatever characters a model wrote, the next request can be sent: a character that was cut between two deltas is "
+        "put together, and half of one is escaped in the history, though the tool gets it as it came.",
+    ),
     "providers.any-json": Requirement(
         "design section 15", "Any JSON given to any parser is a turn or a MessageError, and every turn can be answered."
     ),

@@ -13,6 +13,7 @@ Draw = st.DrawFn
 NAMES: Final = (
     *("a", "b", "c", "type", "$ref", "enum", "properties", "required", "format", "items", "anyOf", "$defs", "const"),
     *("user-name", "user_name", "filter[id]", "x y", "é", "a" * 70, "1st", "additionalProperties", "default"),
+    *("", "\x00\n", "a" * 70 + "b", "x.y", "input", "key", "item_1", "option_1", "patternProperties", "__class__"),
 )
 """Names of members: plain ones, ones that look like keywords, and ones that providers refuse."""
 
@@ -103,7 +104,28 @@ def _object(draw: Draw, depth: int) -> Json:
         schema["patternProperties"] = {"^z": _schema(draw, depth - 1)}
     if draw(st.integers(0, 12)) == 0:
         schema[draw(st.sampled_from(("minProperties", "maxProperties")))] = 1
+    if names and draw(st.integers(0, 6)) == 0:
+        schema |= _conditions(draw, names, depth)
     return schema
+
+
+def _conditions(draw: Draw, names: list[str], depth: int) -> Json:
+    """What no dialect can say of an object: our own validation alone asks for it."""
+    one, other = names[0], names[-1]
+    match draw(st.integers(0, 5)):
+        case 0:
+            return {"dependentRequired": {one: [other]}}
+        case 1:
+            return {"dependentSchemas": {one: {"properties": {other: _schema(draw, depth - 1)}}}}
+        case 2:
+            return {"propertyNames": {"maxLength": 80}}
+        case 3:
+            return {"unevaluatedProperties": draw(st.sampled_from((False, True, {"type": "string"})))}
+        case 4:
+            asked = {"if": {"required": [one]}, "then": {"required": [other]}}
+            return cast("Json", asked | draw(st.sampled_from(({}, {"else": {"minProperties": 1}}))))
+        case _:
+            return {"not": {"required": ["nobody"]}}
 
 
 def _array(draw: Draw, depth: int) -> Json:
@@ -122,6 +144,10 @@ def _array(draw: Draw, depth: int) -> Json:
             schema[word] = draw(st.integers(0, 3))
     if draw(st.integers(0, 9)) == 0:
         schema["uniqueItems"] = True
+    if draw(st.integers(0, 9)) == 0:
+        schema |= draw(st.sampled_from(({"contains": {}}, {"contains": {"const": 1}, "minContains": 0})))
+    if draw(st.integers(0, 9)) == 0:
+        schema["unevaluatedItems"] = draw(st.sampled_from((False, {"type": "string"})))
     return schema
 
 
@@ -140,6 +166,8 @@ def _schema(draw: Draw, depth: int) -> Json | bool:
                 schema |= _object(draw, 1)
         case 6:
             schema = {"$ref": f"#/$defs/{_POINTERS[draw(st.sampled_from(DEFINITIONS))]}"}
+            if draw(st.integers(0, 3)) == 0:  # what stands beside a reference holds, too
+                schema |= draw(st.sampled_from(({"minLength": 1}, {"minProperties": 1}, {"type": "object"})))
         case 7:
             schema = {"type": "string"}
             schema[draw(st.sampled_from(("not", "if")))] = {"const": "b"}

@@ -25,6 +25,7 @@ from ._streams import (
     chat_events,
     codes,
     gemini_chunk,
+    response_item,
     runnable,
     said,
     tool_use,
@@ -51,6 +52,41 @@ def test_too_long_arguments_refuse_their_call_and_no_other(wire: Wire) -> None:
     assert runnable(turn) == [("f", {"a": 1})]
     assert codes(turn) == [None, "MALFORMED_CALL"]
     assert "more than 40 bytes" in str(turn.calls[1].defect)
+
+
+@requirement("assembly.limits")
+@pytest.mark.parametrize("provider", ["openai-chat", "openai-responses", "anthropic"])
+def test_arguments_that_stand_inside_of_themselves_are_too_long_and_never_hang(provider: str) -> None:
+    endless: dict[str, object] = {}
+    endless["a"] = [endless]
+    done = {"type": "response.output_item.done", "output_index": 0, "item": response_item(0, said("x", "f", {}))}
+    events: dict[str, list[object]] = {
+        "openai-chat": [chat_chunk({"tool_calls": [{"id": "x", "function": {"name": "f", "arguments": endless}}]})],
+        "openai-responses": [{**done, "item": {**response_item(0, said("x", "f", {})), "arguments": endless}}],
+        "anthropic": [anthropic_start(0, tool_use("x", "f", endless))],
+    }
+    assembler = KINDS[provider](limits=AssemblyLimits(call_bytes=400, message_bytes=1_000))
+
+    try:
+        turn = assembled(assembler, events[provider])
+    except StreamLimitError:
+        return
+    assert runnable(turn) == []
+
+
+@requirement("assembly.limits", "assembly.sent-again")
+def test_values_that_are_too_deep_to_be_compared_are_not_the_same() -> None:
+    deep: list[object] = []
+    for _ in range(3_000):
+        deep = [deep]
+    again = json.loads(f"{'[' * 900}{']' * 900}")
+    for _ in range(2_100):
+        again = [again]
+    assembler = ChatAssembler()
+    for value in (deep, again):
+        assembler.feed(chat_chunk({"tool_calls": [{"id": "x", "function": {"name": "f", "arguments": {"a": value}}}]}))
+
+    assert codes(assembler.finish()) == ["MALFORMED_CALL"]
 
 
 @requirement("assembly.limits")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from enum import Enum
 from functools import partial
 from typing import Final, cast
 
@@ -18,8 +19,10 @@ from armory_trio.providers import (
     AssemblyOver,
     HistoryError,
     MessageError,
+    PartialJson,
     anthropic,
     check_history,
+    collect_results,
     compile_toolbox,
     compile_tools,
     extend_history,
@@ -130,6 +133,13 @@ def test_what_is_no_way_back_is_refused(provider: str, options: dict[str, object
         (lambda: compile_tools(cast("Toolbox", ["look_up"]), "common"), r"tools\[0\]: must be a tool, not 'look_up'"),
         (lambda: compile_tools([look_up], "common", strict=cast("bool", 1)), "strict: must be True, False or 'auto'"),
         (lambda: compile_toolbox(cast("Toolbox", [look_up]), "common"), "toolbox: must be a Toolbox"),
+        (lambda: TOOLBOX.to_openai().called(cast("str", b"f")), "wire: must be text, not b'f'"),
+        (lambda: TOOLBOX.to_openai().read(cast("str", ["f"]), {}), "wire: must be text"),
+        (lambda: TOOLBOX.to_openai().read("look_up", cast("Json", "{}")), "arguments: must be a mapping.*not '{}'"),
+        (lambda: TOOLBOX.to_openai().write(cast("str", None), {}), "name: must be text, not None"),
+        (lambda: TOOLBOX.to_openai().write("look_up", cast("Json", [1])), "arguments: must be a mapping"),
+        (lambda: PartialJson().feed(cast("str", b"{}")), "PartialJson: text: must be text, not b'{}'"),
+        (lambda: PartialJson().feed(cast("str", None)), "text: must be text, not None"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -212,6 +222,25 @@ def test_the_message_of_an_assembler_ends_it_as_its_turn_does(wire: Wire) -> Non
     assert assembler.message() == whole
 
 
+@requirement("assembly.foreign-events")
+@pytest.mark.parametrize("make", [ChatAssembler, ContentAssembler], ids=["choices", "candidates"])
+def test_a_stream_without_the_choice_that_was_asked_for_is_an_error_and_not_an_empty_turn(
+    make: Callable[..., Assembler],
+) -> None:
+    provider, option = ("openai-chat", "choice") if make is ChatAssembler else ("gemini", "candidate")
+    [what] = [name for name in ("choices", "candidates") if name in WIRES[provider].events([], None, "x")[0]]
+    assembler, silent = make(**{option: 3}), make(**{option: 3})
+    for at in (1, 0):
+        for event in WIRES[provider].events([said("x", "f", {})], WIRES[provider].stop, ""):
+            chosen = cast("list[Json]", event[what])
+            assembler.feed({**event, what: [{**each, "index": at} for each in chosen]})
+
+    for ask in (assembler.finish, assembler.message):
+        with pytest.raises(MessageError, match=rf"\$\.{what}: expected one with the index 3; .* have 0, 1"):
+            ask()
+    assert silent.finish().calls == ()  # nothing came at all: the connection was lost before
+
+
 @requirement("assembly.preview")
 @EVERY
 def test_a_preview_of_a_call_that_is_not_there_says_which_are(wire: Wire) -> None:
@@ -225,6 +254,37 @@ def test_a_preview_of_a_call_that_is_not_there_says_which_are(wire: Wire) -> Non
     for position in (1, -1, cast("int", "0"), False):
         with pytest.raises(IndexError, match="there are 0 to 0"):
             assembler.preview(position)
+
+
+@requirement("providers.shapes", "providers.message-error")
+def test_a_member_of_an_enum_has_a_name_and_is_no_function() -> None:
+    with pytest.raises(MessageError, match="function: expected an object"):
+        openai.parse_chat_tool_calls([{"id": "x", "function": Colour.RED}])
+
+
+class Colour(Enum):
+    RED = 1
+
+
+class Slotted:
+    """A message of an SDK that keeps its fields in slots."""
+
+    __slots__ = ("content", "role", "tool_calls")
+
+    def __init__(self) -> None:
+        self.role = "assistant"
+        self.tool_calls = cast("list[Json]", MESSAGE["tool_calls"])
+
+
+@requirement("providers.shapes", "history.continued")
+def test_an_object_with_slots_is_read_like_any_other() -> None:
+    message = Slotted()
+    turn = openai.parse_chat_tool_calls(message)
+
+    history = extend_history([], message, turn, [DONE])
+
+    assert history[0] == {"role": "assistant", "tool_calls": MESSAGE["tool_calls"]}
+    assert check_history(history) == ()
 
 
 # --- histories
@@ -332,6 +392,21 @@ def test_an_answer_among_the_others_that_answers_nothing_is_refused() -> None:
         given: dict[str, object] = {"turn": turn, "results": [DONE], **options}
         with pytest.raises(DefinitionError, match=next(iter(options))):
             extend_history([], MESSAGE, **given)  # type: ignore[arg-type]  # mistakes
+
+
+@requirement("history.collected")
+@pytest.mark.parametrize(
+    ("pending", "words"),
+    [
+        (None, "pending: must be a list of results"),
+        ("t1", "pending: must be"),
+        ([DONE, "t1"], r"pending\[1\]: must be"),
+    ],
+    ids=["None", "text", "entry"],
+)
+async def test_only_results_and_what_will_have_one_can_be_collected(pending: object, words: str) -> None:
+    with pytest.raises(DefinitionError, match=words):
+        await collect_results(pending)  # type: ignore[arg-type]  # mistakes
 
 
 @requirement("providers.every-call-answered")

@@ -149,6 +149,8 @@ async def test_the_schemas_of_gemini_mean_what_they_say() -> None:
             "nullable": {"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}], "nullable": True},
             "items": {"type": "ARRAY", "items": {"type": "NUMBER"}, "minItems": "1", "max_items": 2},
             "any": {"type": "TYPE_UNSPECIFIED", "example": 5},
+            "both": {"type": ["STRING", "INTEGER"], "nullable": True},
+            "odd": {"type": [["STRING"], {}]},
         },
         "required": ["type"],
     }
@@ -159,6 +161,9 @@ async def test_the_schemas_of_gemini_mean_what_they_say() -> None:
 
     assert await takes({"type": None, "nullable": None, "items": [1.5], "any": {"x": 1}})
     assert await takes({"type": "a", "nullable": "x"})
+    assert await takes({"type": "a", "both": 1, "odd": [1]})
+    assert await takes({"type": "a", "both": None, "odd": "x"})
+    assert not await takes({"type": "a", "both": 1.5})
     assert not await takes({"type": "c"})
     assert not await takes({"type": "a", "nullable": 1.5})
     assert not await takes({"type": "a", "items": []})
@@ -179,6 +184,7 @@ WRONG: list[tuple[From, object, str]] = [
     (Toolbox.from_anthropic, [None], "tools[0]"),
     (Toolbox.from_gemini, [{"googleSearch": {}}], "tools[0]"),
     (Toolbox.from_gemini, [{"functionDeclarations": [{}]}], "tools[0].functionDeclarations[0]"),
+    (Toolbox.from_gemini, [{"name": "f", "parameters": {"minProperties": "9" * 5_000}}], "tools[0]"),
 ]
 
 
@@ -193,6 +199,16 @@ def test_what_is_no_tool_is_an_error_with_its_place(read: From, tools: object, w
         read(tools)
 
     assert words in str(caught.value)
+
+
+@requirement("imported-tools.forms")
+def test_a_name_that_is_no_tools_is_an_error_that_says_which_are() -> None:
+    with pytest.raises(DefinitionError, match=r"names: 'sun' is the name of no tool here; did you mean 'sum'"):
+        Toolbox.from_openai([CHAT], names={"sum": "math:sum", "sun": "math:sun"})
+    with pytest.raises(DefinitionError, match="names: 'x' is the name of no tool here; the tools are 'sum'"):
+        Toolbox.from_anthropic([CLAUDE], names={"x": "math:x"})
+    with pytest.raises(DefinitionError, match="names: 'x' is the name of no tool here"):
+        Toolbox.from_gemini([], names={"x": "math:x"})
 
 
 @requirement("imported-tools.forms")

@@ -1,0 +1,183 @@
+"""Characters that a stream cuts in two, and halves of characters that a model wrote: no request could carry them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Final, cast
+
+import pytest
+
+from armory_trio.providers import check_history, extend_history, repair_history
+from tests.requirements import requirement
+
+from ._histories import Json
+from ._results import run
+from ._streams import (
+    WIRES,
+    Said,
+    Wire,
+    anthropic_delta,
+    anthropic_end,
+    anthropic_start,
+    chat_chunk,
+    gemini_chunk,
+    runnable,
+)
+
+EVERY = pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES.keys())
+HALF: Final = "\ud83d"
+FACE: Final = "a😀b"
+
+
+def units(text: str) -> list[str]:
+    """*text* in its UTF-16 units, as servers written in JavaScript cut it."""
+    encoded = text.encode("utf-16-le", "surrogatepass")
+    return [encoded[at : at + 2].decode("utf-16-le", "surrogatepass") for at in range(0, len(encoded), 2)]
+
+
+def events(wire: Wire, value: str) -> list[Json]:
+    """One call with the argument *value*, in as many deltas as it has units."""
+    if wire.provider != "gemini":
+        return wire.events([Said("c1", "say", units(json.dumps({"text": value}, ensure_ascii=False)))], wire.stop, "")
+    *first, last = units(value)
+    parts: list[Json] = [{"jsonPath": "$.text", "stringValue": piece, "willContinue": True} for piece in first]
+    begin: Json = {"functionCall": {"id": "c1", "name": "say", "willContinue": True}}
+    grow: list[Json] = [
+        {"functionCall": {"partialArgs": [part], "willContinue": True}}
+        for part in [*parts, {"jsonPath": "$.text", "stringValue": last}]
+    ]
+    end: Json = {"functionCall": {}}
+    return [gemini_chunk([part]) for part in (begin, *grow, end)] + [gemini_chunk([], wire.stop)]
+
+
+def texts(wire: Wire, value: str) -> Iterator[Json]:
+    """A text in as many deltas as it has units, and then a call."""
+    call = Said("c1", "say", ["{}"])
+    pieces = units(value)
+    match wire.provider:
+        case "openai-chat":
+            yield from (chat_chunk({"content": piece}) for piece in pieces)
+            yield from wire.events([call], wire.stop, "")
+        case "anthropic":
+            yield anthropic_start(0, {"type": "text", "text": ""})
+            for piece in pieces:
+                yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}}
+            yield {"type": "content_block_stop", "index": 0}
+            yield anthropic_start(1, {"type": "tool_use", "id": "c1", "name": "say", "input": {}})
+            yield anthropic_delta(1, "{}")
+            yield {"type": "content_block_stop", "index": 1}
+            yield from anthropic_end()
+        case _:
+            yield from (gemini_chunk([{"text": piece}]) for piece in pieces)
+            yield from wire.events([call], wire.stop, "")
+
+
+def sent(history: Sequence[object]) -> str:
+    """What a client sends, which are bytes in UTF-8."""
+    return json.dumps(history, ensure_ascii=False, allow_nan=False).encode().decode()
+
+
+@requirement("providers.sendable", "assembly.same-turn")
+@EVERY
+def test_a_character_that_is_cut_between_two_deltas_is_put_together(wire: Wire) -> None:
+    assembler = wire.assembler()
+    for event in events(wire, FACE):
+        for news in assembler.feed(event):
+            str(news).encode()
+        if wire.provider != "gemini":
+            str(assembler.previews).encode()
+
+    turn = assembler.finish()
+
+    assert runnable(turn) == [("say", {"text": FACE})]
+    assert FACE in sent([assembler.message()])
+
+
+@requirement("providers.sendable", "assembly.message")
+@pytest.mark.parametrize("provider", ["openai-chat", "anthropic", "gemini"])
+@pytest.mark.parametrize(("said", "expected"), [(FACE, FACE), (f"a{HALF}b", r"a\\ud83db")], ids=["whole", "half"])
+def test_a_text_that_was_cut_can_be_sent_back(provider: str, said: str, expected: str) -> None:
+    assembler = WIRES[provider].assembler()
+    for event in texts(WIRES[provider], said):
+        assembler.feed(event)
+
+    assert expected in sent([assembler.message()])
+
+
+@requirement("providers.sendable", "history.continued")
+@EVERY
+@pytest.mark.parametrize("streamed", [True, False], ids=["stream", "whole"])
+def test_half_a_character_reaches_the_tool_and_does_not_end_the_conversation(wire: Wire, streamed: bool) -> None:
+    message: object = wire.whole([Said("c1", "say", [json.dumps({"text": HALF, HALF: [HALF]})])], wire.stop)
+    if streamed:
+        assembler = wire.assembler()
+        for event in events(wire, f"a{HALF}b"):
+            assembler.feed(event)
+        message, turn = assembler.message(), assembler.finish()
+        assert runnable(turn) == [("say", {"text": f"a{HALF}b"})]
+    else:
+        turn = wire.parse(message)
+        assert runnable(turn) == [("say", {"text": HALF, HALF: [HALF]})]
+
+    history = extend_history([], message, turn, run(turn))
+
+    assert r"\ud83d" in sent(history)
+    assert check_history(history) == ()
+
+
+def calls(provider: str, arguments: object, text: str = "") -> list[Json]:
+    match provider:
+        case "openai-chat":
+            call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": arguments}}
+            return [
+                {"role": "assistant", "content": text, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "1", "content": "x"},
+            ]
+        case "openai-responses":
+            return [
+                {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]},
+                {"type": "function_call", "call_id": "1", "name": "f", "arguments": arguments},
+                {"type": "function_call_output", "call_id": "1", "output": "x"},
+            ]
+        case "anthropic":
+            use = {"type": "tool_use", "id": "1", "name": "f", "input": arguments}
+            result = {"type": "tool_result", "tool_use_id": "1", "content": "x"}
+            return [
+                {"role": "assistant", "content": [{"type": "text", "text": text}, use]},
+                {"role": "user", "content": [result]},
+            ]
+        case _:
+            asked = {"id": "1", "name": "f", "args": arguments}
+            answer = {"id": "1", "name": "f", "response": {"output": "x"}}
+            return [
+                {"role": "model", "parts": [{"text": text}, {"functionCall": asked}]},
+                {"role": "user", "parts": [{"functionResponse": answer}]},
+            ]
+
+
+@requirement("providers.sendable", "history.arguments")
+@EVERY
+def test_a_history_with_half_a_character_in_a_call_is_repaired(wire: Wire) -> None:
+    arguments = {"a": HALF, HALF: (1, [HALF])}
+    text = json.dumps(arguments, ensure_ascii=False)
+    broken = calls(wire.provider, text if wire.provider.startswith("openai") else arguments)
+
+    assert [fault.kind for fault in check_history(broken)] == ["arguments"]
+    repaired = repair_history(broken).messages
+
+    assert check_history(repaired) == ()
+    assert r"\ud83d" in sent(repaired)
+    assert repair_history(repaired).messages == repaired
+
+
+@requirement("providers.sendable", "history.continued")
+@EVERY
+def test_the_next_round_can_be_sent_whatever_the_model_said(wire: Wire) -> None:
+    message = calls(wire.provider, "{}" if wire.provider.startswith("openai") else {}, HALF)
+    said = cast("object", message[:2] if wire.provider == "openai-responses" else message[0])
+    turn = wire.parse(said)
+
+    history = extend_history([], said, turn, run(turn))
+
+    assert r"\\ud83d" in sent(history)
