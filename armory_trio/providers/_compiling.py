@@ -12,12 +12,13 @@ from typing import Final, cast
 import attrs
 
 from ._codings import Choice, Coding, Named, Option, Shape, Unions, Wrapped, option_name
-from ._conjuncts import Normal, Stack, Union, gather
+from ._conjuncts import gather
 from ._containers import limits_of, write_array, write_object
 from ._dialects import Rules
 from ._json_kinds import json_kind, same_key
 from ._loss import NotSayable
 from ._names import Alphabet, legal_names
+from ._normal import Normal, Stack, Union
 from ._page import NOTHING, Page, Said, worded
 from ._references import At, Schema
 

@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple, cast
-
-import attrs
+from collections.abc import Iterable, Sequence
+from typing import Final, cast
 
 from ..toolbox._offering import Loss
 from ._json_kinds import same_key
+from ._normal import LIMITS, NOTES, TYPES, Items, Normal, Properties, Stack, Union
 from ._references import At, Book, Branches, Schema, as_list, as_schema
 
-__all__ = ("LIMITS", "NOTES", "TYPES", "Normal", "Stack", "Union", "gather")
-
-TYPES: Final = ("object", "array", "string", "integer", "number", "boolean", "null")
-
-LIMITS: Final = {
-    "integer": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-    "string": ("minLength", "maxLength", "pattern"),
-    "array": ("minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"),
-    "object": ("minProperties", "maxProperties", "propertyNames", "dependentRequired", "dependentSchemas"),
-}
-"""The keywords that limit a value of each type and need no reading."""
+__all__ = ("gather",)
 
 _LIMITING: Final = frozenset(word for words in LIMITS.values() for word in words)
 _LOWER: Final = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
 _UPPER: Final = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 _COUNTS: Final = frozenset((*_LOWER, *_UPPER, "multipleOf", "minContains", "maxContains"))
-
-NOTES: Final = (
-    *("description", "title", "format", "default", "examples", "deprecated", "readOnly", "writeOnly"),
-    *("contentEncoding", "contentMediaType"),
-)
-"""Keywords that limit nothing (``format`` in the reading of most), of which the outermost counts."""
 
 _SILENT: Final = frozenset(
     (
@@ -56,137 +38,13 @@ _OF_OBJECTS: Final = frozenset(
 )
 _READ_BELOW: Final = frozenset(("type", "enum", "const", "allOf", "items", "prefixItems", *_OF_OBJECTS))
 
-_FOLLOWED: Final = frozenset(("$ref", "$dynamicRef", "allOf", *NOTES))
+_CONDITIONAL: Final = ("if", "then", "else", "dependentSchemas")
+"""Keywords whose schemas hold only sometimes."""
 
-Stack = tuple[str, ...]
-"""The references that were followed to get here, outermost first."""
+_EVALUATING: Final = frozenset(("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", *_CONDITIONAL))
+"""Keywords by which other schemas may speak of the members of the same object."""
 
-
-class Union(NamedTuple):
-    """Alternatives that are still to be written.
-
-    Args:
-        keyword: ``anyOf`` or ``oneOf``.
-        pointer: Where it stands.
-        options: What holds together in each alternative.
-        source: The schema that says it.
-    """
-
-    keyword: str
-    pointer: str
-    options: tuple[tuple[At, ...], ...]
-    source: object
-
-
-class Properties(NamedTuple):
-    """What one of the schemas says of the members of an object."""
-
-    named: dict[str, At]
-    patterns: tuple[At, ...]
-    others: At | None
-
-
-class Items(NamedTuple):
-    """What one of the schemas says of the items of an array."""
-
-    first: tuple[At, ...]
-    others: At | None
-
-
-@attrs.define(eq=False)
-class Normal:
-    """What is said of one place.
-
-    Args:
-        conjuncts: The schemas that say it, references and ``allOf`` followed.
-        stack: The references that were followed to this place and in it.
-        types: The types that are legal; None when nobody says.
-        impossible: Where it is said that nothing is legal.
-        recursive: The definition that this place is, when it stands inside of itself and has to stay a reference.
-        choices: The only legal values, and where they stand.
-        limits: The limiting keywords, each as tight as anybody says, and where they stand.
-        notes: Remarks, and where they stand.
-        required: The members that have to be there.
-        closed: Where it is said that there are no other members than the named ones.
-        unevaluated: Where the same is said of members that no other of the schemas speaks of.
-        losses: What has no place in this form.
-    """
-
-    conjuncts: list[At] = attrs.field(factory=list[At])
-    stack: Stack = ()
-    types: frozenset[str] | None = None
-    impossible: str | None = None
-    recursive: At | None = None
-    choices: tuple[list[object], str] | None = None
-    limits: dict[str, tuple[object, str]] = attrs.field(factory=dict[str, tuple[object, str]])
-    notes: dict[str, tuple[object, str]] = attrs.field(factory=dict[str, tuple[object, str]])
-    objects: list[Properties] = attrs.field(factory=list[Properties])
-    arrays: list[Items] = attrs.field(factory=list[Items])
-    required: dict[str, str] = attrs.field(factory=dict[str, str])
-    closed: str | None = None
-    unevaluated: str | None = None
-    unions: list[Union] = attrs.field(factory=list[Union])
-    losses: list[Loss] = attrs.field(factory=list[Loss])
-
-    @property
-    def pointer(self) -> str:
-        """Where the outermost of the schemas stands."""
-        return self.conjuncts[0].pointer if self.conjuncts else "#"
-
-    def lose(self, pointer: str, keyword: str, detail: str) -> None:
-        """Note that *keyword* is dropped."""
-        self.losses.append(Loss(pointer, keyword, "dropped", detail))
-
-    def properties(self) -> dict[str, tuple[At, ...]]:
-        """What holds for each named member, in the order in which they are named."""
-        names = dict.fromkeys(name for each in self.objects for name in each.named)
-        return {name: tuple(self._of_member(name)) for name in names}
-
-    def _of_member(self, name: str) -> Iterator[At]:
-        for each in self.objects:
-            if name in each.named:
-                yield each.named[name]
-            elif each.others is not None and not each.patterns:
-                yield each.others
-
-    def others(self) -> tuple[At, ...] | None:
-        """What holds for members of any other name; None when nobody says."""
-        said = [each.others for each in self.objects if each.others is not None and not each.patterns]
-        for each in self.objects:
-            if each.patterns:
-                more = () if each.others is None or each.others.schema is False else (each.others,)
-                if each.others is None and self.closed is None:
-                    more = (At(schema=True, pointer=each.patterns[0].pointer),)
-                options = tuple((branch,) for branch in (*each.patterns, *more))
-                said.append(At(Branches(options), each.patterns[0].pointer))
-        return tuple(said) or None
-
-    def items(self) -> tuple[list[tuple[At, ...]], tuple[At, ...]]:
-        """What holds for the first items, one by one, and for those behind them."""
-        longest = max((len(each.first) for each in self.arrays), default=0)
-        first = [
-            tuple(said for each in self.arrays if (said := _of_item(each, index)) is not None)
-            for index in range(longest)
-        ]
-        return first, tuple(each.others for each in self.arrays if each.others is not None)
-
-    def limit(self, word: str) -> object:
-        """The value of a limiting keyword, None when nobody says it."""
-        return self.limits[word][0] if word in self.limits else None
-
-    def rest(self, union: Union | None = None) -> tuple[At, ...]:
-        """The same schemas without their remarks, what was followed already, and *union*."""
-        found: list[At] = []
-        for at in self.conjuncts:
-            skip = at.skip | _FOLLOWED
-            if union is not None and (at.schema is union.source or f"{at.pointer}/{union.keyword}" == union.pointer):
-                skip |= {union.keyword}
-            found.append(at._replace(skip=skip))
-        return tuple(found)
-
-
-def _of_item(items: Items, index: int) -> At | None:
-    return items.first[index] if index < len(items.first) else items.others
+_OF_OTHERS: Final = frozenset(("patternProperties", "additionalProperties", "unevaluatedProperties"))
 
 
 def gather(conjuncts: Iterable[At], book: Book, stack: Stack, *, keeps: bool = False, turns: int = 1) -> Normal:
@@ -229,6 +87,7 @@ def _read(found: Normal, at: At, book: Book, seen: set[str], *, keeps: bool, tur
             found.notes.setdefault(word, (schema[word], at.pointer))
         else:
             found.lose(at.pointer, word, "there is no way to say it")
+    found.conditions += (inner for word in _CONDITIONAL if word in schema for inner in _sometimes(at, word))
     _types(found, at, schema)
     _choices(found, at, schema)
     if not schema.keys().isdisjoint(_OF_OBJECTS):
@@ -324,6 +183,13 @@ def _choices(found: Normal, at: At, schema: Schema) -> None:
             found.choices = (values, at.pointer)
 
 
+def _sometimes(at: At, word: str) -> list[At]:
+    """The schemas in the conditional keyword *word*."""
+    if word != "dependentSchemas":
+        return [at.below(word)]
+    return [at.below(word, name) for name in as_schema(as_schema(at.schema)[word])]
+
+
 def _members(found: Normal, at: At, schema: Schema) -> None:
     named = {name: at.below("properties", name) for name in as_schema(schema.get("properties"))}
     patterns = tuple(at.below("patternProperties", name) for name in as_schema(schema.get("patternProperties")))
@@ -336,8 +202,12 @@ def _members(found: Normal, at: At, schema: Schema) -> None:
             others = at.below("unevaluatedProperties")
         else:
             found.unevaluated = at.pointer
-    elif as_schema(unevaluated):
-        found.lose(at.pointer, "unevaluatedProperties", "there is no way to say it")
+    elif others is None and isinstance(unevaluated, dict):
+        if schema.keys().isdisjoint(_EVALUATING):
+            others = at.below("unevaluatedProperties")
+        else:
+            others = At(schema=True, pointer=at.pointer)
+            found.lose(at.pointer, "unevaluatedProperties", "there is no way to say it")
     if others is not None and others.schema is False:
         found.closed = at.pointer
     if named or patterns or others is not None:
@@ -363,7 +233,7 @@ def _items(found: Normal, at: At, schema: Schema) -> None:
 def _settled(found: Normal) -> Normal:
     open_ended = any(each.others is not None and each.others.schema is not False for each in found.objects)
     if found.unevaluated is not None and found.closed is None and not open_ended:
-        found.closed = found.unevaluated
+        _close(found, found.unevaluated)
     if found.types is None and found.choices is None and found.recursive is None and not found.unions:
         said = {word for at in found.conjuncts for word in as_schema(at.schema) if word not in at.skip}
         implied = [kind for kind, words in _IMPLIED.items() if said.intersection(words)]
@@ -371,3 +241,23 @@ def _settled(found: Normal) -> Normal:
             found.types = frozenset(implied)
             found.losses.append(Loss(found.pointer, "type", "narrowed", f"it is taken for {implied[0]}, as it reads"))
     return found
+
+
+def _close(found: Normal, pointer: str) -> None:
+    """Close the object for members that no schema speaks of; those of which one speaks sometimes may be there."""
+    named: dict[str, list[At]] = {}
+    for at in found.conditions:
+        schema = as_schema(at.schema)
+        if not schema.keys().isdisjoint(_EVALUATING) or not schema.keys().isdisjoint(_OF_OTHERS):
+            found.losses.append(
+                Loss(pointer, "unevaluatedProperties", "widened", "which members a condition allows can't be said")
+            )
+            return
+        for name in as_schema(schema.get("properties")):
+            named.setdefault(name, []).append(at.below("properties", name))
+    found.closed = pointer
+    known = found.properties()
+    options = {name: tuple((at,) for at in said) for name, said in named.items() if name not in known}
+    if options:
+        sometimes = {name: At(Branches(said), said[0][0].pointer) for name, said in options.items()}
+        found.objects.append(Properties(sometimes, (), None))

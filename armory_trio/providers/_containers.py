@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Final, cast
 
 from ._codings import KEY, VALUE, Coding, ItemsOf, Member, Objects, Pairs, Shape, Tuples, item_name
-from ._conjuncts import LIMITS, Normal
 from ._json_kinds import same_key
 from ._loss import NotSayable
 from ._names import legal_names
-from ._page import Page, Said
+from ._normal import LIMITS, Normal
+from ._page import NOTHING, Page, Said
 from ._references import At, Branches
 
 __all__ = ("limits_of", "write_array", "write_object")
@@ -46,6 +46,9 @@ def write_object(page: Page, normal: Normal, depth: int) -> Said:
     others = normal.others()
     if others is not None and all(at.schema is False for at in others):
         others = None
+    if normal.closed is not None and others is None and not normal.required.keys() <= normal.properties().keys():
+        page.lose(normal.closed, "required", "dropped", "a member that has to be there can't be, so nothing is legal")
+        return NOTHING
     members = _members(page, normal, others, depth)
     open_ended = others is not None or (normal.closed is None and not members)
     if open_ended and not page.rules.maps:

@@ -12,9 +12,9 @@ from ..definitions import canonical_text
 from ..errors import JsonError
 from ..toolbox._offering import Loss, LossAction
 from ._codings import Coding, Shape, Text
-from ._conjuncts import NOTES, Normal, Stack
 from ._dialects import Rules
 from ._loss import NotSayable
+from ._normal import NOTES, Normal, Stack
 from ._references import At, Book, Schema
 
 __all__ = ("NOTHING", "Page", "Said", "worded")

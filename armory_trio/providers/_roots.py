@@ -7,9 +7,10 @@ from typing import Final
 from ..toolbox._offering import Loss
 from ._codings import Coding, Inside
 from ._compiling import Compiler
-from ._conjuncts import Normal, Properties, gather
+from ._conjuncts import gather
 from ._dialects import Rules
 from ._loss import NotSayable
+from ._normal import Normal, Properties
 from ._page import Page
 from ._references import At, Branches, Schema
 

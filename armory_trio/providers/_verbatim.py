@@ -7,9 +7,10 @@ from typing import Final, cast
 from ..definitions import thaw_json
 from ..toolbox._offering import Loss
 from ._codings import Coding, Member, Objects
-from ._conjuncts import Normal, Stack
 from ._dialects import Rules
+from ._loss import NotSayable
 from ._names import Alphabet, legal_names
+from ._normal import Normal, Stack
 from ._page import Page, Said
 from ._references import At, Branches, Schema, as_list, as_schema
 from ._roots import flattened, root_of
@@ -38,6 +39,7 @@ _LEFT_OUT: Final = frozenset(
     )
 )
 _COMBINING: Final = frozenset(("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf"))
+_CONDITIONAL: Final = frozenset(("if", "then", "else", "dependentSchemas"))
 _DEEPEST: Final = 100
 _DEFINITIONS: Final = Alphabet("A-Za-z_", "A-Za-z0-9_-", 64)
 
@@ -49,7 +51,9 @@ def copied(root: Schema, rules: Rules) -> tuple[dict[str, object], Coding | None
         NotSayable: Nothing is legal.
     """
     copier = _Copier(root, rules)
-    combines = not root.keys().isdisjoint(_COMBINING)
+    combines = not root.keys().isdisjoint(_COMBINING) or (
+        root.get("unevaluatedProperties") is False and not root.keys().isdisjoint(_CONDITIONAL)
+    )
     schema = copier.joined_root(flattened(root_of(copier), copier)) if combines else copier.plain_root()
     coding = copier.renamed(schema)
     definitions = copier.definitions()
@@ -80,10 +84,23 @@ class _Copier(Page):
         for word in self.rules.forbidden_at_root:
             if schema.pop(word, None) is not None:
                 self.lose("#", word, "dropped", "it must not stand at the root")
+                if word == "if":
+                    schema.pop("then", None)
+                    schema.pop("else", None)
         if schema.get("unevaluatedProperties") is False and "additionalProperties" not in root:
             schema["additionalProperties"] = schema.pop("unevaluatedProperties")
         schema.setdefault("properties", {})
+        self._require_possible(schema)
         return {"type": "object", **schema} | {"type": "object"}
+
+    def _require_possible(self, schema: dict[str, object]) -> None:
+        """Refuse a root that asks for a member which it does not allow."""
+        if schema.get("additionalProperties") is not False or schema.get("patternProperties"):
+            return
+        there = as_schema(schema["properties"])
+        for name in as_list(schema.get("required")):
+            if name not in there:
+                raise NotSayable("#/required", f"{name!r} has to be there and is no member, so nothing is legal here")
 
     def joined_root(self, normal: Normal) -> dict[str, object]:
         """The root, made of all that it combines."""

@@ -112,7 +112,12 @@ def _object(draw: Draw, depth: int) -> Json:
 def _conditions(draw: Draw, names: list[str], depth: int) -> Json:
     """What no dialect can say of an object: our own validation alone asks for it."""
     one, other = names[0], names[-1]
-    match draw(st.integers(0, 5)):
+    sometimes = {"properties": {"sometimes": _schema(draw, depth - 1)}}
+    match draw(st.integers(0, 7)):
+        case 6:
+            return {"if": {"required": [one]}, "then": sometimes, "unevaluatedProperties": False}
+        case 7:
+            return {"dependentSchemas": {one: sometimes}, "unevaluatedProperties": draw(st.booleans())}
         case 0:
             return {"dependentRequired": {one: [other]}}
         case 1:
@@ -262,6 +267,10 @@ def _object_of(draw: Draw, schema: Json, root: Json, depth: int) -> Json:
         found["extra"] = instance(draw, others, root, depth - 1)
     if "patternProperties" in schema and draw(st.booleans()):
         found["z1"] = instance(draw, cast("Json", schema["patternProperties"])["^z"], root, depth - 1)
+    for each in (schema.get("then"), *cast("Json", schema.get("dependentSchemas", {})).values()):
+        members = cast("Json", cast("Json", each or {}).get("properties", {}))
+        if "sometimes" in members and draw(st.booleans()):
+            found["sometimes"] = instance(draw, members["sometimes"], root, depth - 1)
     return found
 
 

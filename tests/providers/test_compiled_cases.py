@@ -6,6 +6,7 @@ import copy
 import json
 from typing import Annotated, Final, Literal, cast
 
+import jsonschema_rs
 import pytest
 
 from armory_trio import ToolDefinition, ToolId, define_tool, tool
@@ -14,7 +15,7 @@ from armory_trio.providers import compile_tools
 from armory_trio.toolbox import Manifest, ProviderName, SetAside, Strictness
 from tests.requirements import requirement
 
-from ._legality import plain, schemas_in
+from ._legality import as_json_schema, plain, schemas_in
 
 Json = dict[str, object]
 Offers = tuple[ProviderName, Strictness]
@@ -396,6 +397,64 @@ def test_alternatives_that_look_alike_get_names_where_they_are_written_different
 
     for value in (1, "1", "x"):
         assert round_trip(schema, offers, {"a": {"v": value}}) == {"a": {"v": value}}
+
+
+SOMETIMES: Final[Json] = {"properties": {"days": {"type": "integer"}}, "required": ["days"]}
+CONDITIONS: Final[dict[str, Json]] = {
+    "then": {"if": {"properties": {"kind": {"const": "trip"}}}, "then": SOMETIMES},
+    "else": {"if": {"properties": {"kind": {"const": "call"}}}, "then": {}, "else": SOMETIMES},
+    "dependentSchemas": {"dependentSchemas": {"kind": SOMETIMES}},
+    "more": {"if": {"required": ["kind"]}, "then": {"allOf": [SOMETIMES]}},
+}
+
+
+@requirement("compiling.way-back")
+@everywhere
+@pytest.mark.parametrize("condition", CONDITIONS.values(), ids=CONDITIONS)
+@pytest.mark.parametrize("place", ["root", "inside"])
+def test_a_member_that_only_a_condition_speaks_of_can_be_written(offers: Offers, condition: Json, place: str) -> None:
+    schema: Json = {
+        "type": "object",
+        "properties": {"kind": {"type": "string"}},
+        **condition,
+        "unevaluatedProperties": False,
+    }
+    arguments: Json = {"kind": "trip", "days": 3}
+    if place == "inside":
+        schema, arguments = of("plan", schema, additionalProperties=False), {"plan": arguments}
+    (made,) = offered(schema, offers).offered
+    wire = as_json_schema(plain(made.schema)) if offers[0] == "gemini-openapi" else plain(made.schema)
+
+    closes = any(loss.action == "narrowed" and loss.keyword == "additionalProperties" for loss in made.losses)
+    sent = offered(schema, offers).write("t", arguments)
+    assert closes or jsonschema_rs.is_valid(cast("Json", wire), sent)
+    assert round_trip(schema, offers, arguments) == arguments
+    assert not closes or "allOf" in str(condition)
+
+
+@requirement("compiling.losses")
+@everywhere
+def test_members_of_any_name_are_told_whichever_word_allows_them(offers: Offers) -> None:
+    inside: Json = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}},
+        "unevaluatedProperties": {"type": "integer"},
+    }
+    schema = of("o", inside, additionalProperties=False)
+
+    (made,) = offered(schema, offers).offered
+
+    assert not [loss for loss in made.losses if loss.action == "narrowed" and loss.keyword == "additionalProperties"]
+    assert round_trip(schema, offers, {"o": {"a": "x", "n": 1}}) == {"o": {"a": "x", "n": 1}}
+
+
+@requirement("compiling.set-aside")
+@everywhere
+def test_a_tool_that_asks_for_a_member_which_it_does_not_allow_is_set_aside(offers: Offers) -> None:
+    manifest = offered({"type": "object", "properties": {"a": {}}, "required": ["b"]}, offers)
+
+    assert manifest.offered == ()
+    assert "nothing is legal" in manifest.set_aside[0].reason
 
 
 @requirement("compiling.set-aside")
