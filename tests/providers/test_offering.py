@@ -16,7 +16,13 @@ from anthropic.types import ToolChoiceParam, ToolUnionParam
 from google import genai
 from google.genai import types as genai_types
 from openai.types.chat import ChatCompletionToolChoiceOptionParam, ChatCompletionToolUnionParam
-from openai.types.responses import FunctionToolParam, ToolChoiceAllowedParam, ToolChoiceFunctionParam, ToolChoiceOptions
+from openai.types.responses import (
+    FunctionToolParam,
+    ToolChoiceAllowedParam,
+    ToolChoiceFunctionParam,
+    ToolChoiceOptions,
+    ToolParam,
+)
 from pydantic import TypeAdapter
 
 from armory_trio import DefinitionError, Risk, Tool, Toolbox, define_tool, open_supervisor, tool
@@ -26,6 +32,7 @@ from armory_trio.providers import _manifest as compiling  # pyright: ignore[repo
 from armory_trio.toolbox import Manifest, ProviderName, Strictness
 from tests.requirements import requirement
 
+from . import _sse_server
 from ._bfcl import definitions
 from ._server import serving
 
@@ -166,6 +173,73 @@ def test_openais_client_sends_the_manifest_as_it_is() -> None:
     assert server.sent[0]["tool_choice"] == {"type": "function", "function": {"name": "book"}}
     (called,) = openai.parse_chat_tool_calls(response, manifest=manifest).calls
     assert called.arguments == {"room": 101, "guests": {"Ann": 7}, "note": None}
+
+
+WRITTEN: Final = '{"room": 101, "guests": [{"key": "Ann", "value": 7}], "note": null, "nights": null}'
+ITEM: Final[Json] = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "book", "status": "completed"}
+_FIXED: Final[Json] = {"id": "r", "object": "response", "created_at": 0, "model": "m", "tools": []}
+RESPONSE: Final[Json] = {
+    **_FIXED,
+    "status": "completed",
+    "tool_choice": "auto",
+    "parallel_tool_calls": True,
+    "output": [{**ITEM, "arguments": WRITTEN}],
+}
+
+
+@requirement("offering.sdk-accepts", "offering.parsed")
+def test_openais_client_sends_the_manifest_of_the_responses_api_as_it_is() -> None:
+    manifest = BOX.to_openai_responses(strict=True)
+    with serving(RESPONSE) as server, openai_sdk.OpenAI(api_key="k", base_url=server.url) as client:
+        response = client.responses.create(
+            model="m",
+            input="hi",
+            tools=cast("list[ToolParam]", manifest.tools),
+            tool_choice=cast("ToolChoiceFunctionParam", manifest.choose("book", parallel=False)["tool_choice"]),
+            parallel_tool_calls=cast("bool", manifest.choose("book", parallel=False)["parallel_tool_calls"]),
+        )
+
+    assert server.sent[0]["tools"] == manifest.tools
+    assert server.sent[0]["tool_choice"] == {"type": "function", "name": "book"}
+    assert server.sent[0]["parallel_tool_calls"] is False
+    (called,) = openai.parse_response_tool_calls(response, manifest=manifest).calls
+    assert called.arguments == {"room": 101, "guests": {"Ann": 7}, "note": None}
+
+
+@requirement("offering.sdk-accepts", "offering.parsed", "assembly.manifest")
+async def test_openais_client_streams_a_response_to_the_manifest_that_it_sent() -> None:
+    manifest = BOX.to_openai_responses(strict=True)
+    place: Json = {"output_index": 0, "item_id": "fc_1"}
+    events: list[Json] = [
+        {"type": "response.created", "response": {**RESPONSE, "status": "in_progress", "output": []}},
+        {
+            "type": "response.output_item.added",
+            "output_index": 0,
+            "item": {**ITEM, "arguments": "", "status": "in_progress"},
+        },
+        *({"type": "response.function_call_arguments.delta", "delta": each, **place} for each in WRITTEN),
+        {"type": "response.function_call_arguments.done", "arguments": WRITTEN, "name": "book", **place},
+        {"type": "response.output_item.done", "output_index": 0, "item": {**ITEM, "arguments": WRITTEN}},
+        {"type": "response.completed", "response": RESPONSE},
+    ]
+    numbered = [{**event, "sequence_number": number} for number, event in enumerate(events)]
+    assembler = openai.ResponseAssembler(manifest=manifest)
+
+    def stream(url: str) -> None:
+        with openai_sdk.OpenAI(api_key="k", base_url=url, max_retries=0) as client:
+            for event in client.responses.create(
+                model="m", input="hi", tools=cast("list[ToolParam]", manifest.tools), stream=True
+            ):
+                assembler.feed(event)
+
+    with _sse_server.serving() as server:
+        server.says(_sse_server.named_events(numbered))
+        await trio.to_thread.run_sync(stream, server.url)
+
+    (called,) = assembler.finish().calls
+    assert server.bodies[0]["tools"] == manifest.tools
+    assert (called.name, called.arguments) == ("book", {"room": 101, "guests": {"Ann": 7}, "note": None})
+    assert assembler.message()["output"] == [{**ITEM, "arguments": WRITTEN}]
 
 
 @requirement("offering.sdk-accepts", "offering.parsed")
