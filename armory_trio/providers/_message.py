@@ -57,7 +57,7 @@ class MessageError(ArmoryError):
 
 def is_record(node: object) -> bool:
     """Whether *node* has named fields: a mapping, or an object of some SDK."""
-    return not isinstance(node, _NOT_RECORDS)
+    return type(node) is dict or not isinstance(node, _NOT_RECORDS)
 
 
 def is_list(node: object) -> TypeGuard[Sequence[object]]:
@@ -67,14 +67,14 @@ def is_list(node: object) -> TypeGuard[Sequence[object]]:
 
 def field(node: object, *names: str) -> object:
     """The first of the fields *names* that is there and not None; None when there is none."""
-    if isinstance(node, Mapping):
-        mapping = cast("Mapping[object, object]", node)
-        values = (mapping.get(name) for name in names)
-    elif is_record(node):
-        values = (getattr(node, name, None) for name in names)
-    else:
+    is_mapping = type(node) is dict or isinstance(node, Mapping)
+    if not is_mapping and not is_record(node):
         return None
-    return next((value for value in values if value is not None), None)
+    for name in names:
+        value = cast("Mapping[object, object]", node).get(name) if is_mapping else getattr(node, name, None)
+        if value is not None:
+            return value
+    return None
 
 
 def as_json(node: object) -> dict[str, object]:
@@ -97,7 +97,7 @@ def _names_of(node: object) -> Iterator[str]:
 
 def has(node: object, name: str) -> bool:
     """Whether *node* has the field *name*, be it None."""
-    if isinstance(node, Mapping):
+    if type(node) is dict or isinstance(node, Mapping):
         return name in cast("Mapping[object, object]", node)
     return is_record(node) and hasattr(node, name)
 

@@ -21,6 +21,8 @@ _SHOWN: Final = 200
 
 def is_encodable(text: str) -> bool:
     """Whether *text* can be sent at all: no provider's request can carry a lone surrogate."""
+    if text.isascii():
+        return True
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

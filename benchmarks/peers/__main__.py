@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,14 +14,13 @@ import msgspec
 import trio
 
 from benchmarks._plots import draw_comparison
-from benchmarks._report import environment
 from benchmarks._row import ROOT
 
 from . import _tables
-from ._compare import Contest, Measure, open_contest
+from ._compare import Measure
 from ._contenders import BASE, CONTENDERS, Contender
-from ._environments import Unavailable, python_of
 from ._processes import WorkerError
+from ._running import commands_of, compare, tell
 
 _ABOUT: Final = """\
 Every contender calls the same trivial tool, which adds two numbers, through the whole of what it does for a call; no
@@ -89,16 +88,9 @@ def _quick(measure: Measure) -> Measure:
 def main(arguments: Sequence[str]) -> int:
     """Compare those that *arguments* name, and answer the exit status; one that does not install is said to be so."""
     options = parse(arguments)
-    commands: dict[str, list[str]] = {}
-    missing: dict[str, str] = {}
-    for contender in (BASE, *options.contenders):
-        _tell(f"environment of {contender.name}")
-        try:
-            commands[contender.name] = [str(python_of(contender, options.cache.absolute())), "-m", contender.module]
-        except Unavailable as error:
-            missing[contender.name] = str(error)
+    commands, missing = commands_of((BASE, *options.contenders), options.cache)
     comparison = trio.run(compare, commands, options.measures, missing, partial(_keep, options.json))
-    _tell("")
+    tell("")
     print(f"{comparison.environment}; {_tables.versions(comparison)}\n")
     print("\n\n".join(_tables.tables(comparison)))
     if options.plots is not None:
@@ -111,52 +103,6 @@ def main(arguments: Sequence[str]) -> int:
 def _keep(path: Path | None, comparison: _tables.Comparison) -> None:
     if path is not None:
         path.write_bytes(msgspec.json.format(msgspec.json.encode(comparison)) + b"\n")
-
-
-async def compare(
-    commands: dict[str, list[str]],
-    measures: Sequence[Measure],
-    missing: dict[str, str],
-    keep: Callable[[_tables.Comparison], None],
-) -> _tables.Comparison:
-    """Measure the workers that *commands* start, the first of which is the base.
-
-    Args:
-        commands: How each of them is started.
-        measures: What they are asked to do.
-        missing: Why others are not there; they are named beside them.
-        keep: Told after each measure what is known so far, so that a long run which is broken off was not in vain.
-
-    Raises:
-        WorkerError: The base itself cannot be measured.
-    """
-    comparison = _tables.Comparison(environment(), (), ())
-    async with open_contest(next(iter(commands)), commands) as contest:
-        contenders = _contenders(commands, contest, missing)
-        for measure in measures:
-            found = (*comparison.found, *await contest.run(measure, _tell))
-            comparison = _tables.Comparison(comparison.environment, contenders, found)
-            keep(comparison)
-    return comparison
-
-
-def _contenders(
-    commands: dict[str, list[str]], contest: Contest, missing: dict[str, str]
-) -> tuple[_tables.Contender, ...]:
-    known = [
-        _tables.Contender(name, said.distribution, said.version)
-        for name in commands
-        if (said := contest.introductions.get(name)) is not None
-    ]
-    unknown = [_tables.Contender(name, "", "", error) for name, error in {**missing, **contest.missing}.items()]
-    return (*known, *unknown)
-
-
-def _tell(text: str) -> None:
-    """Say on a terminal what is going on, in one line that is overwritten."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[K{text}")
-        sys.stderr.flush()
 
 
 if __name__ == "__main__":

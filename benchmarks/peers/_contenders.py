@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
-HERE: Final = Path(__file__).parent
+from benchmarks._row import ROOT
 
 
 class Contender(msgspec.Struct, frozen=True):
@@ -26,7 +25,7 @@ class Contender(msgspec.Struct, frozen=True):
     @property
     def requirements(self) -> str:
         """What has to be installed for it, as pip reads it."""
-        return (HERE / f"{self.module.rpartition('.')[2]}.txt").read_text(encoding="utf-8")
+        return (ROOT / f"{self.module.replace('.', '/')}.txt").read_text(encoding="utf-8")
 
 
 BASE: Final = Contender("armory_trio", "benchmarks.peers.supervised", own=True)

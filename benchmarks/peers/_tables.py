@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from operator import itemgetter
 from typing import Final, Literal
 
@@ -68,10 +68,10 @@ def ranked(comparison: Comparison, heading: Heading) -> list[tuple[str, float, f
     return sorted([*every, *base], key=itemgetter(1))
 
 
-def tables(comparison: Comparison) -> Iterator[str]:
+def tables(comparison: Comparison, headings: Sequence[Heading] = HEADINGS) -> Iterator[str]:
     """Each table in Markdown, with a heading; the cheapest first, and whoever has no number last."""
     measured = {found.measure for found in comparison.found}
-    return (_table(comparison, heading) for heading in HEADINGS if heading.measure in measured)
+    return (_table(comparison, heading) for heading in headings if heading.measure in measured)
 
 
 def _table(comparison: Comparison, heading: Heading) -> str:

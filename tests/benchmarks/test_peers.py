@@ -16,7 +16,7 @@ import trio
 from benchmarks._row import ROOT
 from benchmarks._sample import Sample
 from benchmarks.peers import __main__ as peers
-from benchmarks.peers import _asyncio, _processes
+from benchmarks.peers import _asyncio, _processes, _running
 from benchmarks.peers._asyncio import measures
 from benchmarks.peers._compare import Found, Measure
 from benchmarks.peers._contenders import BASE, CONTENDERS, Contender
@@ -36,7 +36,7 @@ def command(way: str) -> list[str]:
 async def contest(*ways: str, measures: tuple[Measure, ...] = (SEQUENTIAL,)) -> Comparison:
     kept: list[Comparison] = []
     with trio.fail_after(60):
-        comparison = await peers.compare({way: command(way) for way in ways}, measures, {}, kept.append)
+        comparison = await _running.compare({way: command(way) for way in ways}, measures, {}, kept.append)
     assert len(kept) == len(measures)
     assert kept[-1] == comparison
     return comparison
@@ -196,7 +196,7 @@ def test_the_command_prints_tables_and_writes_everything_down(
             raise Unavailable("not installed: no network")
         return Path(sys.executable)
 
-    monkeypatch.setattr(peers, "python_of", fake)
+    monkeypatch.setattr(_running, "python_of", fake)
     monkeypatch.setattr(peers, "_MEASURES", (Measure(name="sequential", count=20, rounds=1),))
     path = tmp_path / "peers.json"
 

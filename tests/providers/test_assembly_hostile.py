@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from armory_trio.providers import MessageError, Turn
+from armory_trio.providers import Assembler, MessageError, Turn
 from tests.requirements import requirement
 
 from ._results import run
@@ -284,6 +284,15 @@ SHAPED: Final = {
 }
 
 
+def finished(assembler: Assembler) -> Turn | None:
+    """The turn; None where only choices came that were not asked for."""
+    try:
+        return assembler.finish()
+    except MessageError as error:
+        assert "expected one with the index 0" in str(error)  # the only thing that may be wrong at the end
+        return None
+
+
 @requirement("assembly.never-uncertain")
 @pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES.keys())
 @given(data=st.data())
@@ -297,7 +306,9 @@ def test_any_events_are_a_turn_or_one_of_our_errors(wire: Wire, data: st.DataObj
         except MessageError:
             continue
 
-    turn = assembler.finish()
+    turn = finished(assembler)
+    if turn is None:
+        return
 
     assert turn.provider == wire.provider
     assert len(assembler.previews) == len(turn.calls)
@@ -319,7 +330,9 @@ def test_without_an_end_the_call_that_came_last_never_runs(wire: Wire, data: st.
         except MessageError:
             continue
 
-    turn = assembler.finish()
+    turn = finished(assembler)
+    if turn is None:
+        return
 
     empty: list[Json] = [{}]
     parts: object = assembler.message().get("content") or assembler.message().get("parts") or empty
