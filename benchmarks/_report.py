@@ -184,7 +184,7 @@ def _against_budget(row: Row, ratio: float) -> tuple[str, str]:
     return f"{row.budget:.2f}", "yes" if ratio <= row.budget else "no"
 
 
-def amount(quantity: Literal["time", "bytes"], cost: float) -> str:
+def amount(quantity: str, cost: float) -> str:
     """A number of seconds or bytes, in the unit that suits it."""
     if quantity == "bytes":
         return f"{cost:,.0f} B"

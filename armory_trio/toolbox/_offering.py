@@ -155,6 +155,8 @@ class Form(Protocol):
 class Manifest:
     """What one provider is offered: send ``tools``, and give the manifest to the parser of what comes back.
 
+    It is not the file that declares a host's tools, which is called a manifest, too: see `toolbox_from_manifest`.
+
     Args:
         provider: Whose form it is.
         offered: The tools, in order.

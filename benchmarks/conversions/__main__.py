@@ -21,7 +21,7 @@ from benchmarks.peers._tables import Heading, tables, versions
 _ABOUT: Final = """\
 Everybody converts the same tool, the same call and the same result; no model and no network is involved. Each runs in
 an environment of its own, which is made when it is first asked for, and each of its samples is taken between two of
-armory_trio. A ratio of 3 says: three times what armory_trio takes.
+armory_trio. The time is that of the processor. A ratio of 3 says: three times what armory_trio takes.
 """
 
 BASE: Final = Contender("armory_trio", "benchmarks.conversions.ours", own=True)
@@ -32,11 +32,13 @@ CONTENDERS: Final = (
     Contender("langchain-core", "benchmarks.conversions.langchain_tools"),
 )
 HEADINGS: Final = (
-    Heading("offer", "offer", "A tool for Chat Completions, strict, for the first time"),
-    Heading("again", "again", "The same for the next request"),
-    Heading("parse", "parse", "One call of a Chat Completions message, down to validated arguments"),
-    Heading("parse_claude", "parse_claude", "One call of an Anthropic message, down to validated arguments"),
-    Heading("word", "word", "One result into a tool message, from the value on"),
+    Heading("offer", "offer", "A tool for Chat Completions, strict, for the first time", "processor"),
+    Heading("again", "again", "The same for the next request", "processor"),
+    Heading("parse", "parse", "One call of a Chat Completions message, down to validated arguments", "processor"),
+    Heading(
+        "parse_claude", "parse_claude", "One call of an Anthropic message, down to validated arguments", "processor"
+    ),
+    Heading("word", "word", "One result into a tool message, from the value on", "processor"),
 )
 _ROUNDS: Final = 9
 _QUICK: Final = 2

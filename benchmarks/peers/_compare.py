@@ -19,6 +19,9 @@ _SECONDS: Final = 0.15
 _CALLS: Final = (20, 5_000)
 """The fewest and the most calls of such a sample."""
 
+Quantity = Literal["time", "processor", "bytes"]
+"""What counts of a sample. The time of the processor is for what never waits: other programs do not count in it."""
+
 Command = Sequence[str]
 Tell = Callable[[str], None]
 
@@ -55,7 +58,7 @@ class Found(msgspec.Struct, frozen=True):
     around: tuple[tuple[Sample, Sample], ...]
     error: str | None = None
 
-    def ratios(self, quantity: Literal["time", "bytes"]) -> Ratios | None:
+    def ratios(self, quantity: Quantity) -> Ratios | None:
         """How often it costs what the base costs; None when there are no samples."""
         if not self.samples or self.error is not None:
             return None
@@ -63,8 +66,8 @@ class Found(msgspec.Struct, frozen=True):
         return compare(costs, [(_cost(one, quantity), _cost(two, quantity)) for one, two in self.around])
 
 
-def _cost(sample: Sample, quantity: Literal["time", "bytes"]) -> float:
-    return (sample.size if quantity == "bytes" else sample.wall) / sample.units
+def _cost(sample: Sample, quantity: Quantity) -> float:
+    return {"time": sample.wall, "processor": sample.cpu, "bytes": sample.size}[quantity] / sample.units
 
 
 class _Runner:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Collection, Iterator, Sequence
 from operator import itemgetter
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
 from benchmarks._measure import Ratios
 from benchmarks._report import Environment, amount
 
-from ._compare import Found
+from ._compare import Found, Quantity
 
 
 class Heading(msgspec.Struct, frozen=True):
@@ -21,7 +21,7 @@ class Heading(msgspec.Struct, frozen=True):
     name: str
     measure: str
     title: str
-    quantity: Literal["time", "bytes"] = "time"
+    quantity: Quantity = "time"
 
 
 HEADINGS: Final = (
