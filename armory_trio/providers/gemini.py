@@ -55,6 +55,10 @@ _CUTS: Final = frozenset(
         "ESCALATION",
         "CONTINUATION",
         "MODEL_ARMOR",
+        "IMAGE_SAFETY",
+        "IMAGE_PROHIBITED_CONTENT",
+        "IMAGE_RECITATION",
+        "IMAGE_OTHER",
     }
 )
 """Values of ``finishReason`` that mean the model was stopped."""
