@@ -20,7 +20,7 @@ from ._assembly_news import (
 from ._assembly_paths import PartialArguments
 from ._message import is_list
 from ._partial_json import PartialJson
-from ._text import encodable, paired, shortened
+from ._text import encodable, is_encodable, paired, shortened
 from ._turn import cut_off
 
 __all__ = ("Calls", "Slot", "argument_text", "is_alike", "size_of")
@@ -65,7 +65,8 @@ class Slot:
     def text(self) -> str:
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
-        return f"{self._pieces[0] if self._pieces else ''}{self._half}"
+        whole = self._pieces[0] if self._pieces else ""
+        return f"{whole}{self._half}" if self._half else whole
 
     @property
     def arguments(self) -> object:
@@ -90,10 +91,11 @@ class Slot:
 
     def write(self, text: str) -> str:
         """Add *text* to the arguments; answer what is new in whole characters."""
-        text, self._half = f"{self._half}{text}", ""
-        if "\ud800" <= text[-1] <= "\udbff":
-            text, self._half = text[:-1], text[-1]
-        text = paired(text)
+        if self._half or not is_encodable(text):
+            text, self._half = f"{self._half}{text}", ""
+            if "\ud800" <= text[-1] <= "\udbff":
+                text, self._half = text[:-1], text[-1]
+            text = paired(text)
         if text:
             self._pieces.append(text)
             self.reader.feed(text)

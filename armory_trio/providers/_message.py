@@ -57,7 +57,7 @@ class MessageError(ArmoryError):
 
 def is_record(node: object) -> bool:
     """Whether *node* has named fields: a mapping, or an object of some SDK."""
-    return type(node) is dict or not isinstance(node, _NOT_RECORDS)
+    return isinstance(node, dict) or not isinstance(node, _NOT_RECORDS)
 
 
 def is_list(node: object) -> TypeGuard[Sequence[object]]:
@@ -67,13 +67,15 @@ def is_list(node: object) -> TypeGuard[Sequence[object]]:
 
 def field(node: object, *names: str) -> object:
     """The first of the fields *names* that is there and not None; None when there is none."""
-    is_mapping = type(node) is dict or isinstance(node, Mapping)
-    if not is_mapping and not is_record(node):
-        return None
-    for name in names:
-        value = cast("Mapping[object, object]", node).get(name) if is_mapping else getattr(node, name, None)
-        if value is not None:
-            return value
+    if isinstance(node, (dict, Mapping)):  # a dict is told at once, any other mapping slowly
+        mapping = cast("Mapping[object, object]", node)
+        for name in names:
+            if (value := mapping.get(name)) is not None:
+                return value
+    elif is_record(node):
+        for name in names:
+            if (value := getattr(node, name, None)) is not None:
+                return value
     return None
 
 
@@ -97,7 +99,7 @@ def _names_of(node: object) -> Iterator[str]:
 
 def has(node: object, name: str) -> bool:
     """Whether *node* has the field *name*, be it None."""
-    if type(node) is dict or isinstance(node, Mapping):
+    if isinstance(node, (dict, Mapping)):
         return name in cast("Mapping[object, object]", node)
     return is_record(node) and hasattr(node, name)
 
