@@ -183,6 +183,7 @@ WRONG: list[tuple[From, object, str]] = [
     (Toolbox.from_anthropic, [{"type": "web_search_20250305", "name": "web_search"}], "tools[0]"),
     (Toolbox.from_anthropic, [None], "tools[0]"),
     (Toolbox.from_gemini, [{"googleSearch": {}}], "tools[0]"),
+    (Toolbox.from_gemini, [{"name": "f", "parametersJsonSchema": {"type": "\ud800"}}], "tools[0]"),
     (Toolbox.from_gemini, [{"functionDeclarations": [{}]}], "tools[0].functionDeclarations[0]"),
     (Toolbox.from_gemini, [{"name": "f", "parameters": {"minProperties": "9" * 5_000}}], "tools[0]"),
 ]

@@ -6,12 +6,11 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, cast
 
-import msgspec
 from attrs import frozen
 
 from ...errors import DefinitionError, JsonError
 from .._arguments import ArgumentIssue, InputContract, InvalidArguments, Invoker
-from .._canonical import freeze_json, thaw_json
+from .._canonical import canonical_text, freeze_json, thaw_json
 from ._calling import single_caller
 from ._compiled import compile_schema
 from ._fitting import Schema, fitted, holds_float, target
@@ -72,7 +71,7 @@ def _foreign_type(root: Schema, schema: object, depth: int) -> str | None:
     known = cast("Schema", schema)
     types = known.get("type", "object")
     if types != "object" and not (isinstance(types, list) and "object" in types):
-        return msgspec.json.encode(types).decode()
+        return canonical_text(types, mode="exact")
     inner = [*_branches(known, "allOf"), *_branches(known, "anyOf"), *_branches(known, "oneOf")]
     reference = known.get("$ref")
     if isinstance(reference, str):
