@@ -14,7 +14,7 @@ import msgspec
 import pytest
 import trio
 
-from armory_trio import ImageContent, Tool, Toolbox, ToolContext, open_supervisor, tool
+from armory_trio import Ask, Deny, ImageContent, PolicyRequest, Tool, Toolbox, ToolContext, open_supervisor, tool
 from armory_trio.providers import Turn, anthropic, check_history, extend_history, gemini, openai, repair_history
 from armory_trio.toolbox import Manifest, ProviderName
 from tests.requirements import requirement
@@ -474,6 +474,46 @@ async def test_slow_quick_refused_and_cancelled_calls_are_answered_in_call_order
     assert (texts["slow"], texts["quick"]) == ("slow done", "quick done")
     assert "did not run: there is no such tool" in texts["steal"]
     assert "It may have taken effect" in texts["stuck"]
+
+
+@requirement("providers.honest-words", "providers.round-trip")
+@every
+async def test_a_denial_and_a_pause_say_who_decides_and_that_nothing_ran(provider: str) -> None:
+    received.clear()
+
+    def judge(request: PolicyRequest) -> Ask | Deny:
+        number = request.arguments["number"]
+        return Deny("never an odd number") if number == 1 else Ask("the owner has to agree")
+
+    @tool(requires_approval=True)
+    async def triple(number: int) -> int:
+        """Triple a number."""
+        received.append(number)
+        return number * 3
+
+    calls = [
+        Asked("twice", wired(provider, {"number": 1}), "denied"),
+        Asked("twice", wired(provider, {"number": 2}), "asked"),
+        Asked("triple", wired(provider, {"number": 3}), "human"),
+    ]
+    turn = asked(provider, *calls)
+    ruled = Toolbox([twice], policy=judge)
+    async with (
+        open_supervisor(ruled) as judged,
+        open_supervisor(Toolbox([triple]), approval_handler=lambda _: Deny("not on a Friday")) as by_hand,
+    ):
+        results = [*await judged.execute_batch(turn.calls[:2]), *await by_hand.execute_batch(turn.calls[2:])]
+    reply = turn.reply(results)
+    accept(turn, reply)
+
+    denied, paused, human = (text for _, text in answers(turn, reply))
+    assert "did not run" in denied
+    assert "never an odd number" in denied
+    assert "has not run yet" in paused
+    assert "the owner has to agree" in paused
+    assert "did not run" in human
+    assert "not on a Friday" in human
+    assert received == []
 
 
 # ── 53, 64, 67, 68: what a tool gives ────────────────────────────────────────────────────────────────────────────────
