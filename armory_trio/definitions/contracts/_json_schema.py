@@ -71,7 +71,7 @@ def _foreign_type(root: Schema, schema: object, depth: int) -> str | None:
     known = cast("Schema", schema)
     types = known.get("type", "object")
     if types != "object" and not (isinstance(types, list) and "object" in types):
-        return canonical_text(cast("object", types), mode="exact")
+        return canonical_text(known["type"], mode="exact")
     inner = [*_branches(known, "allOf"), *_branches(known, "anyOf"), *_branches(known, "oneOf")]
     reference = known.get("$ref")
     if isinstance(reference, str):
