@@ -25,7 +25,7 @@ from ..ledger import (
 from ._deciding import decided, decides, may_wait, require_heard, require_other, require_verified
 from ._entries import Entry, FenceLost
 from ._execution import Record
-from ._failures import description_of
+from ._failures import description_of, undeclared
 from ._following import Elsewhere, above_of, joining
 from ._line import Place
 from ._permits import Hook
@@ -74,7 +74,8 @@ def take_entry(record: Record, plan: Plan) -> bool:
     except KeyboardInterrupt:
         raise
     except BaseException as exc:  # noqa: ASYNC103  # a function of the user's may raise anything; nothing is awaited
-        message = f"the idempotency key of {plan.name!r} could not be told: {description_of(exc)}"
+        reason = undeclared(record, description_of(exc))
+        message = f"the idempotency key of {plan.name!r} could not be told: {reason}"
         refuse(record, "internal", "INTERNAL_ERROR", message)
         return False  # noqa: ASYNC104  # as said
     record.entry = entry

@@ -42,7 +42,7 @@ def error_of(exc: BaseException, record: Record) -> ToolError:
         return ToolError("internal", "OUTPUT_INVALID", str(exc))
     if isinstance(exc, OutputInvalid):
         return unfit(exc)
-    message = _undeclared(record, description_of(exc))
+    message = undeclared(record, description_of(exc))
     if is_lost_connection(exc):
         return ToolError("transient", "CONNECTION_LOST", message, retryable=True)
     if is_passing(exc):
@@ -62,14 +62,24 @@ def readable_error_of(exc: BaseException, record: Record) -> ToolError:
 
 def unreadable(record: Record, exc: BaseException) -> ToolError:
     """What is told of *exc* when code of its own keeps it from being read."""
-    message = _undeclared(record, f"{_name_of(exc)}: it cannot be read, for code of its own raises")
+    message = undeclared(record, f"{_name_of(exc)}: it cannot be read, for code of its own raises")
     return ToolError("internal", "INTERNAL_ERROR", message)
 
 
-def _undeclared(record: Record, message: str) -> str:
-    if record.core.settings.error_detail == "declared":
+def undeclared(record: Record, message: str) -> str:
+    """*message*, which tells of an exception that nobody declared; or a generic line, where strangers may read it."""
+    if record.core.settings.error_detail == "declared" or _is_discreet(record):
         return f"The tool failed ({record.id}); its operator can look the reason up."
     return message
+
+
+def _is_discreet(record: Record | None) -> bool:
+    """Whether the call, or one that it is part of, asked for generic lines."""
+    while record is not None:
+        if record.options.error_detail == "declared":
+            return True
+        record = record.parent
+    return False
 
 
 def description_of(exc: BaseException) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final, Literal, TypeVar, Unpack
+from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 
 import trio
 
@@ -21,7 +21,7 @@ from ._concurrency import Latch, open_private_nursery
 from ._core import CoreOf
 from ._exchange import followed
 from ._execution import Core
-from ._options import Budget, Limits, Retention, Settings, check_seconds
+from ._options import Budget, ErrorDetail, Limits, Retention, Settings, check_seconds
 from ._recording import Recorder, require_journal
 from ._room import set_limits
 from ._supervisor import Supervisor
@@ -33,9 +33,6 @@ _DEFAULT_LIMITS: Final = Limits()
 _DEFAULT_RETENTION: Final = Retention()
 
 R = TypeVar("R")
-
-ErrorDetail = Literal["message", "declared"]
-"""What a model is shown of an exception that the tool did not declare: type and text, or a generic line."""
 
 
 def _check_kinds(*given: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Final, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypedDict, cast, get_args
 
 import msgspec
 
@@ -18,6 +18,9 @@ from ._authority import Authority
 
 if TYPE_CHECKING:
     from ..ledger import Receipt
+
+ErrorDetail = Literal["message", "declared"]
+"""What a model is shown of an exception that the tool did not declare: type and text, or a generic line."""
 
 Elicitor = Callable[[ElicitRequest], Awaitable[ElicitAnswer]]
 """Asks a person; cancelled when the question is withdrawn."""
@@ -42,6 +45,8 @@ class CallOptions(TypedDict, total=False):
         metadata: Anything; handed to the tool by reference, never copied, logged, stored or shown.
         trace: What telemetry hangs the call below, as its room says; handed on by reference. Calls that the tool makes
             do not inherit it.
+        error_detail: What this call's result shows of an exception that the tool did not declare, and those of the calls
+            that it makes: ``message`` or ``declared``. By default as the supervisor was opened. It only makes stricter.
     """
 
     owner_id: str | None
@@ -55,6 +60,7 @@ class CallOptions(TypedDict, total=False):
     elicit: Elicitor | None
     metadata: object
     trace: object
+    error_detail: ErrorDetail | None
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -73,6 +79,7 @@ class Options(msgspec.Struct, frozen=True):
     asks_ledger: bool = False
     """Whether one of the last two is given."""
     trace: object = None
+    error_detail: ErrorDetail | None = None
 
 
 NO_OPTIONS: Final = Options()
@@ -109,6 +116,10 @@ def freeze_options(given: CallOptions) -> Options:
     if options.resolution_receipt is not None:
         _check_receipt(options.resolution_receipt)
     _check_kind("request_context", options.request_context, RequestContext, "a RequestContext")
+    if options.error_detail not in (None, *get_args(ErrorDetail)):
+        raise ValueError(
+            f"error_detail={options.error_detail!r}: give message or declared, or None for the supervisor's"
+        )
     if options.elicit is not None and not callable(options.elicit):
         raise TypeError(f"elicit={options.elicit!r}: give an async function that answers an ElicitRequest")
     return options

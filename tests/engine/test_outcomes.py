@@ -677,6 +677,28 @@ async def test_undeclared_errors_stay_in_the_house_when_asked_to() -> None:
     assert "no such city" in shown.text
 
 
+@requirement("engine.codes")
+async def test_one_call_may_keep_undeclared_errors_in_the_house_and_those_of_what_it_calls() -> None:
+    @tool
+    async def leaky() -> None:
+        raise RuntimeError("postgres://u:p@h")
+
+    @tool
+    async def asks(ctx: ToolContext) -> str:
+        return (await ctx.call("leaky", {})).text
+
+    async with open_supervisor(Toolbox([leaky, asks])) as supervisor:
+        told = await supervisor.execute(ToolCall("leaky"))
+        hidden = await supervisor.execute(ToolCall("leaky"), error_detail="declared")
+        below = await supervisor.execute(ToolCall("asks"), error_detail="declared")
+        with pytest.raises(ValueError, match="give message or declared"):
+            supervisor.start(ToolCall("leaky"), error_detail="all")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # what is refused
+
+    assert "u:p" in told.text
+    assert "u:p" not in hidden.text and hidden.execution_id in hidden.text
+    assert below.outcome == "success" and "u:p" not in below.text
+
+
 @requirement("engine.calls-by-id")
 async def test_two_calls_with_one_id_are_two_executions() -> None:
     async with open_supervisor(Toolbox([add])) as supervisor:
