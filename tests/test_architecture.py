@@ -327,6 +327,7 @@ LEAVES: Final = {
     "click": ("cli",),
     "google": ("providers/gemini",),
     "httpx2": ("integrations/mcp", "integrations/openapi"),
+    "hypercorn": ("integrations/mcp",),
     "jsonschema_rs": ("definitions",),
     "langchain_core": ("integrations/langchain",),
     "mcp": ("integrations/mcp",),
@@ -335,12 +336,13 @@ LEAVES: Final = {
     "openai": ("providers/openai",),
     "opentelemetry": ("observability",),
     "psycopg": ("storage",),
-    "pydantic": ("definitions", "integrations/langchain"),
+    "pydantic": ("definitions", "integrations/langchain", "integrations/mcp"),
     "pydantic_ai": ("integrations/pydantic_ai",),
     "rapidfuzz": ("toolbox/search",),
     "re2": ("kits/coding",),
     "rich": ("cli",),
     "sqlalchemy": ("storage",),
+    "starlette": ("integrations/mcp",),
     "yaml": ("integrations/openapi",),
 }
 """Every other foreign package, and the only places that may import it: a room, a folder or a module."""
@@ -352,9 +354,11 @@ LOWLEVEL_HOMES: Final = (
     "integrations/_guest",
     "integrations/_thread_side",
     "integrations/mcp/client/_process",
+    "integrations/mcp/server/_pipes",
 )
 """What every module may use of `trio.lowlevel`, and those that may use the rest: the primitives that trio lacks, the two
-ways to run trio inside of something else, the terminal that is waited for, and a child process with three pipes."""
+ways to run trio inside of something else, the terminal and the standard streams that are waited for, and a child process
+with three pipes."""
 
 ANY_HOMES: Final = ("content/_codec", "definitions/contracts")
 """Where values of unknown type are taken apart; everywhere else it is `object`, which must be narrowed."""

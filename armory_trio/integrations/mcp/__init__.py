@@ -1,1 +1,4 @@
-"""The Model Context Protocol, on trio: `client` brings a server's tools in."""
+"""The Model Context Protocol, on the official SDK and on trio: a toolbox as a server, and servers as toolboxes.
+
+``armory_trio.integrations.mcp.server`` serves, ``armory_trio.integrations.mcp.client`` uses. Both need the extra ``mcp``.
+"""

@@ -1,0 +1,186 @@
+"""Streamable HTTP: the ASGI application, and Hypercorn's trio worker under it."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Final, Protocol, cast
+
+import attrs
+import trio
+from hypercorn.config import Config
+from hypercorn.trio import serve  # pyright: ignore[reportUnknownVariableType]  # typed loosely for WSGI
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.provider import TokenVerifier
+from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
+from mcp.server.auth.settings import AuthSettings
+from mcp.server.streamable_http import EventStore
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.routing import Route
+
+from ....definitions._checks import text
+from ....engine._concurrency import open_private_nursery
+from ....errors import DefinitionError
+from ._history import History
+from ._sdk import SdkServer
+
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+_GRACEFUL: Final = 1.0
+"""Seconds that answers that are being sent have at the end; streams that a client keeps open would never end."""
+
+_log: Final = logging.getLogger("armory_trio.mcp.http")
+
+
+class _Serve(Protocol):
+    """How Hypercorn serves on trio."""
+
+    async def __call__(
+        self,
+        app: Starlette,
+        config: Config,
+        *,
+        shutdown_trigger: Callable[[], Awaitable[None]],
+        task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
+    ) -> None: ...
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class HttpOptions:
+    """How streamable HTTP is served.
+
+    Args:
+        path: Where, such as ``/mcp``.
+        allowed_hosts: The ``Host`` headers that are answered, such as ``tools.example.com`` or ``localhost:*``; others
+            may be web pages that mean somebody else. None answers all; on a loopback address it answers the names of
+            that.
+        allowed_origins: The ``Origin`` headers that browsers may send, likewise.
+        token_verifier: Says who a bearer token belongs to; without one nobody is asked for a token.
+        auth: What clients are told of where to get tokens. Needed with a *token_verifier*.
+        max_body_bytes: The longest request.
+        session_idle: Seconds after which a session is closed that nobody uses; its calls are aborted.
+        max_sessions: Sessions at once.
+        kept_events: Messages of each session that are kept for a client that was cut off and comes back; 0 keeps none.
+        json_answers: Answer with plain JSON in place of event streams: no progress, no log lines, no questions.
+    """
+
+    path: str = "/mcp"
+    allowed_hosts: Sequence[str] | None = None
+    allowed_origins: Sequence[str] = ()
+    token_verifier: TokenVerifier | None = None
+    auth: AuthSettings | None = None
+    max_body_bytes: int = 4 * 1024 * 1024
+    session_idle: float = 1800.0
+    max_sessions: int = 10_000
+    kept_events: int = 256
+    json_answers: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        text("HttpOptions", "path", self.path)
+        if not self.path.startswith("/"):
+            raise DefinitionError("HttpOptions", "path", f"is {self.path!r}; begin it with a slash, such as /mcp")
+        if (self.token_verifier is None) != (self.auth is None):
+            raise DefinitionError("HttpOptions", "auth", "and token_verifier go together; give both, or neither")
+
+    def for_host(self, host: str) -> HttpOptions:
+        """The same, with the names of a loopback address allowed when *host* is one and nothing else is said."""
+        if self.allowed_hosts is not None or not is_loopback(host):
+            return self
+        names = [f"{name}{port}" for name in _LOOPBACK for port in ("", ":*")]
+        origins = [f"http://{name}" for name in names]
+        return attrs.evolve(self, allowed_hosts=names, allowed_origins=self.allowed_origins or origins)
+
+    @property
+    def security(self) -> TransportSecuritySettings | None:
+        """The same for the SDK."""
+        if self.allowed_hosts is None:
+            return None
+        return TransportSecuritySettings(
+            allowed_hosts=list(self.allowed_hosts), allowed_origins=list(self.allowed_origins)
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches *host*."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class _Sessions(StreamableHTTPSessionManager):
+    """Keeps what each session was sent apart from all others: the SDK names streams by request ids alone."""
+
+    kept_events = 0
+
+    @property
+    def event_store(self) -> EventStore | None:
+        """A store of its own for the session that is being opened."""
+        return History(self.kept_events) if self.kept_events else None
+
+    @event_store.setter
+    def event_store(self, _given: EventStore | None) -> None:
+        """What the SDK sets when it is made, which is nothing."""
+
+
+def make_app(sdk: SdkServer, options: HttpOptions) -> Starlette:
+    """The application that serves *sdk*."""
+    manager = _Sessions(
+        sdk,
+        json_response=options.json_answers,
+        security_settings=options.security,
+        session_idle_timeout=options.session_idle,
+        max_request_body_size=options.max_body_bytes,
+        max_sessions=options.max_sessions,
+    )
+    manager.kept_events = options.kept_events
+    endpoint = StreamableHTTPASGIApp(manager)
+    verifier, auth = options.token_verifier, options.auth
+    if verifier is None or auth is None:
+        return Starlette(routes=[Route(options.path, endpoint=endpoint)], lifespan=partial(_running, manager))
+    resource = auth.resource_server_url
+    told = None if resource is None else build_resource_metadata_url(resource)
+    routes = [Route(options.path, endpoint=RequireAuthMiddleware(endpoint, auth.required_scopes or [], told))]
+    if resource is not None:
+        routes += create_protected_resource_routes(
+            resource_url=resource, authorization_servers=[auth.issuer_url], scopes_supported=auth.required_scopes
+        )
+    backend = BearerAuthBackend(verifier, resource_server_url=resource if auth.validate_token_resource else None)
+    middleware = [Middleware(AuthenticationMiddleware, backend=backend), Middleware(AuthContextMiddleware)]
+    return Starlette(routes=routes, middleware=middleware, lifespan=partial(_running, manager))
+
+
+@asynccontextmanager
+async def _running(manager: StreamableHTTPSessionManager, _app: Starlette) -> AsyncGenerator[None]:
+    async with manager.run():
+        yield
+
+
+async def serve_app(
+    app: Starlette, host: str, port: int, path: str, stop: trio.Event, *, task_status: trio.TaskStatus[str]
+) -> None:
+    """Serve *app* until *stop*; *task_status* is told the URL.
+
+    Raises:
+        OSError: The address cannot be listened on.
+    """
+    listeners = await trio.open_tcp_listeners(port, host=host)
+    bound: tuple[object, ...] = listeners[0].socket.getsockname()
+    config = Config()
+    config.bind = [f"fd://{listener.socket.detach()}" for listener in listeners]  # Hypercorn owns and closes them
+    config.graceful_timeout = _GRACEFUL
+    config.errorlog = _log
+    config.include_server_header = False
+    run = cast("_Serve", serve)
+    async with open_private_nursery() as nursery:
+        await nursery.start(partial(run, app, config, shutdown_trigger=stop.wait))
+        task_status.started(f"http://{f'[{host}]' if ':' in host else host}:{bound[1]}{path}")

@@ -1,0 +1,50 @@
+"""Reading and writing descriptors that may block, on trio's thread, without making them anything else.
+
+Whoever shares a pipe with us shares whether it blocks, so that is left alone: the system is asked first.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import trio
+
+_MOST: Final = 64 * 1024
+"""Bytes that one read asks for: what a pipe holds."""
+
+
+async def read_some(fd: int) -> bytes:
+    """What there is to read, or nothing at the end. Cancelled: nothing was read.
+
+    Raises:
+        OSError: What the system says.
+    """
+    if await _is_ready(fd, trio.lowlevel.wait_readable):
+        return os.read(fd, _MOST)
+    return await trio.to_thread.run_sync(os.read, fd, _MOST, abandon_on_cancel=True)
+
+
+async def write_all(fd: int, data: bytes) -> None:
+    """Write all of *data*. Cancelled: a part of it was written.
+
+    Raises:
+        OSError: What the system says; `BrokenPipeError` when nobody reads.
+    """
+    rest = memoryview(data)
+    while rest:
+        # So much a pipe takes without blocking once there is room; a file, which cannot be waited for, does not block.
+        await _is_ready(fd, trio.lowlevel.wait_writable)
+        rest = rest[os.write(fd, rest[: select.PIPE_BUF]) :]
+
+
+async def _is_ready(fd: int, wait: Callable[[int], Awaitable[None]]) -> bool:
+    """Return True once *fd* is ready; False for a descriptor that cannot be waited for, such as that of a file."""
+    try:
+        await wait(fd)
+    except PermissionError:
+        await trio.lowlevel.checkpoint()
+        return False
+    return True

@@ -1,0 +1,140 @@
+"""What a host is told about a request, and on whose behalf a call is made."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+import msgspec
+from mcp import types
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+
+from ....definitions import RequestContext
+from .._meta import IDEMPOTENCY_KEY, trace_of
+
+if TYPE_CHECKING:
+    from mcp.server.auth.provider import AccessToken
+
+    from ._hub import Hub
+
+Context: TypeAlias = "ServerRequestContext[Hub]"
+"""What the SDK hands to a handler."""
+
+_NOTHING: Final[Mapping[str, str]] = {}
+
+
+class McpRequest(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """A request of a client, as far as a host decides by it. Never shown to a tool.
+
+    Args:
+        method: Such as ``tools/call``.
+        tool: The name of the tool that is called, as it was listed; None for other methods.
+        protocol_version: What the client speaks.
+        client: How it calls itself, ``name/version``; None if it does not say.
+        session_id: The session of streamable HTTP; None on stdio, and for clients of protocol 2026-07-28.
+        headers: Of the HTTP request, with names in lower case; empty on stdio.
+        access: What the token verifier says of the bearer; None where there is none.
+        meta: What the client sent as ``_meta``.
+        default: On whose behalf the supervisor makes calls that do not say so.
+    """
+
+    method: str
+    tool: str | None = None
+    protocol_version: str
+    client: str | None = None
+    session_id: str | None = None
+    headers: Mapping[str, str] = _NOTHING
+    access: AccessToken | None = None
+    meta: Mapping[str, object] = {}
+    default: RequestContext | None = None
+
+
+class McpCall(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """Where a call came from: what a tool that is called over MCP finds as ``ctx.metadata``.
+
+    Args:
+        request_id: The id of the request in its session.
+        protocol_version, client, session_id, meta: As in `McpRequest`.
+        trace: The W3C trace context that the client sent, well formed: ``traceparent``, and ``tracestate`` and
+            ``baggage`` where they came along.
+    """
+
+    request_id: str | int | None
+    protocol_version: str
+    client: str | None
+    session_id: str | None
+    meta: Mapping[str, object]
+    trace: Mapping[str, str]
+
+
+ContextOf = Callable[[McpRequest], Awaitable[RequestContext | None] | RequestContext | None]
+"""Says on whose behalf a call is made; None leaves it to the supervisor."""
+
+
+def connection_of(context: Context) -> Connection:
+    """The connection that a request came over. The SDK keeps the way to it to itself."""
+    return context.session._connection  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # as said
+
+
+def request_of(context: Context, default: RequestContext | None, tool: str | None = None) -> McpRequest:
+    """What a host is told of the request in *context*."""
+    connection = connection_of(context)
+    said = context.session.client_params
+    client = None if said is None else f"{said.client_info.name}/{said.client_info.version}"
+    headers: object = getattr(context.request, "headers", None)
+    return McpRequest(
+        method=context.method,
+        tool=tool,
+        protocol_version=context.protocol_version,
+        client=client,
+        session_id=connection.session_id,
+        headers=cast("Mapping[str, str]", headers) if isinstance(headers, Mapping) else _NOTHING,
+        access=get_access_token(),
+        meta=cast("Mapping[str, object]", context.meta or {}),
+        default=default,
+    )
+
+
+def call_of(context: Context, request: McpRequest) -> McpCall:
+    """What the tool is told of it."""
+    return McpCall(
+        request_id=context.request_id,
+        protocol_version=request.protocol_version,
+        client=request.client,
+        session_id=request.session_id,
+        meta=request.meta,
+        trace=trace_of(request.meta),
+    )
+
+
+async def context_of(request: McpRequest, ask: ContextOf | None) -> RequestContext | None:
+    """On whose behalf *request* is: never more than the supervisor's own context gives, if it has one.
+
+    Raises:
+        DefinitionError: The host's answer names somebody else than that context, or more authority.
+    """
+    if ask is None:
+        return None
+    answer = ask(request)
+    found = await answer if inspect.isawaitable(answer) else answer
+    if found is None:
+        return None
+    return found if request.default is None else request.default.narrow_to(found)
+
+
+def key_of(request: McpRequest) -> str | None:
+    """The idempotency key that the client gave the call.
+
+    Raises:
+        MCPError: It is no text, or blank.
+    """
+    key = request.meta.get(IDEMPOTENCY_KEY)
+    if key is None:
+        return None
+    if not isinstance(key, str) or not key.strip():
+        raise MCPError(types.INVALID_PARAMS, f"_meta[{IDEMPOTENCY_KEY!r}] must be text that is not blank")
+    return key

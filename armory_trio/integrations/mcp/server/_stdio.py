@@ -1,0 +1,254 @@
+"""Standard input and output as a connection: messages as lines, and nothing else on them."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from threading import Lock
+from types import TracebackType
+from typing import Final, Self
+
+import anyio
+import attrs
+import trio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp import types
+from mcp.shared._stream_protocols import ReadStream
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from mcp.types import jsonrpc
+
+from ....definitions._checks import shown
+from ....engine._concurrency import open_private_nursery
+from ....errors import DefinitionError
+from ._lines import Ids, Lines, Message, Refused, message_of
+from ._pipes import read_some, write_all
+
+MAX_MESSAGE: Final = 4 * 1024 * 1024
+"""Bytes of the longest message that is read: what the SDK takes over HTTP."""
+
+_LAST_ANSWERS: Final = 1.0
+"""Seconds that calls under way have once the client has closed its side: for those who pipe a few requests in. Clients
+wait longer than that before they kill a server."""
+
+_claimed: Final = Lock()
+
+
+@attrs.frozen
+class StandardStreams:
+    """Where messages come from and go to.
+
+    Args:
+        stdin: The file descriptor that is read.
+        stdout: The one that is written to.
+    """
+
+    stdin: int
+    stdout: int
+
+
+@contextmanager
+def claimed() -> Generator[StandardStreams]:
+    """Keep the standard streams of this process for messages as long as the block lasts.
+
+    What anybody prints goes to stderr, and whoever reads standard input finds it empty; programs that are started, too.
+
+    Raises:
+        RuntimeError: Somebody else has claimed them.
+    """
+    if not _claimed.acquire(blocking=False):
+        raise RuntimeError("standard input and output are served already, and there is one pair of them")
+    try:
+        with _diverted(0, os.open(os.devnull, os.O_RDONLY)) as stdin:
+            _flush(sys.stdout)
+            with _diverted(1, os.dup(2)) as stdout:
+                try:
+                    yield StandardStreams(stdin, stdout)
+                finally:
+                    _flush(sys.stdout)  # what was printed last still belongs on stderr
+    finally:
+        _claimed.release()
+
+
+@contextmanager
+def _diverted(fd: int, elsewhere: int) -> Generator[int]:
+    """A private copy of *fd*, which leads *elsewhere* as long as the block lasts."""
+    kept = os.dup(fd)
+    os.dup2(elsewhere, fd)
+    os.close(elsewhere)
+    try:
+        yield kept
+    finally:
+        os.dup2(kept, fd)
+        os.close(kept)
+
+
+def _flush(stream: object) -> None:
+    if isinstance(stream, io.TextIOBase) and not stream.closed:
+        stream.flush()
+
+
+class Reader:
+    """The messages of the client, in order, as the SDK reads them from a transport."""
+
+    def __init__(self, fd: int, most: int, ids: Ids, answers: MemoryObjectSendStream[SessionMessage]) -> None:
+        self._fd = fd
+        self._most = most
+        self._ids = ids
+        self._answers = answers
+        self._lines = Lines(most)
+        self._scope = trio.CancelScope()
+        self._at_end = False
+        self.answered = trio.Event()
+
+    def end(self) -> None:
+        """Read nothing more."""
+        self._scope.cancel("nothing more is read")
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message. Cancelled: none is lost.
+
+        Raises:
+            anyio.EndOfStream: There is none.
+        """
+        try:
+            return await self.__anext__()
+        except StopAsyncIteration:
+            raise anyio.EndOfStream from None
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        with self._scope:
+            while True:
+                message = await self._next()
+                if message is not None:
+                    return message
+                if self._at_end:
+                    await self._let_calls_end()
+                    break
+        raise StopAsyncIteration
+
+    async def _next(self) -> SessionMessage | None:
+        """The message in the next line, or None if that has none; also at the end."""
+        try:
+            line = self._lines.next()
+        except IndexError:
+            await self._read()
+            return None
+        try:
+            message = self._message(line)
+        except Refused as refused:
+            await self._answers.send(SessionMessage(refused.error))
+            return None
+        return None if message is None else SessionMessage(message, self._metadata(message))
+
+    def _message(self, line: bytes | None) -> Message | None:
+        if line is None:
+            raise Refused(types.INVALID_REQUEST, f"Invalid request: the message has more than {self._most} bytes")
+        return self._ids.come_in(message_of(line, self._most)) if line.strip() else None
+
+    async def _read(self) -> None:
+        try:
+            data = await read_some(self._fd)
+        except OSError:
+            data = b""  # a terminal that was closed, say: no more will come
+        self._lines.feed(data)
+        self._at_end = not data
+
+    def _metadata(self, message: Message) -> ServerMessageMetadata | None:
+        if not isinstance(message, jsonrpc.JSONRPCRequest):
+            return None
+        name = message.id
+
+        async def unanswered() -> None:
+            self._ids.settle(name)
+            self.answered.set()
+            await trio.lowlevel.checkpoint()
+
+        return ServerMessageMetadata(on_request_unanswered=unanswered)
+
+    async def _let_calls_end(self) -> None:
+        with trio.move_on_after(_LAST_ANSWERS):
+            while len(self._ids):
+                self.answered = trio.Event()
+                await self.answered.wait()
+
+    async def aclose(self) -> None:
+        """Read nothing more."""
+        self.end()
+        await trio.lowlevel.checkpoint()
+
+    def __aiter__(self) -> ReadStream[SessionMessage | Exception]:
+        return self
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        self.end()
+
+
+@attrs.frozen
+class OpenLines:
+    """A connection over two descriptors.
+
+    Args:
+        reader: What the client sends.
+        writer: What it is sent.
+    """
+
+    reader: Reader
+    writer: MemoryObjectSendStream[SessionMessage]
+
+    def end(self) -> None:
+        """Read nothing more, which ends whoever serves this."""
+        self.reader.end()
+
+
+@asynccontextmanager
+async def open_lines(streams: StandardStreams | None, most: int) -> AsyncGenerator[OpenLines]:
+    """A connection over *streams*, or over the claimed ones of the process; closed with the block.
+
+    What was sent is written before the block is left, unless it is left by an exception.
+
+    Raises:
+        RuntimeError: Somebody else has claimed those of the process.
+        DefinitionError: *most* is no number of bytes.
+    """
+    if isinstance(most, bool) or most < 1:
+        raise DefinitionError("serve_stdio", "max_message_bytes", f"is {shown(most)}; give a whole number, at least 1")
+    if streams is None:
+        with claimed() as own:
+            async with open_lines(own, most) as lines:
+                yield lines
+        return
+    ids = Ids()
+    writer, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+    answers = writer.clone()
+    reader = Reader(streams.stdin, most, ids, answers)
+    async with open_private_nursery() as nursery:
+        nursery.start_soon(_write, streams.stdout, ids, reader, outgoing, name="armory_trio: mcp writer")
+        try:
+            yield OpenLines(reader, writer)
+        finally:
+            answers.close()
+            writer.close()
+
+
+async def _write(fd: int, ids: Ids, reader: Reader, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    """Write message for message, so that whoever is cancelled while it sends leaves no half a line."""
+    with outgoing:
+        async for item in outgoing:
+            message = ids.go_out(item.message)
+            if message is None:
+                continue
+            text = message.model_dump_json(by_alias=True, exclude_unset=True)
+            try:
+                await write_all(fd, f"{text}\n".encode())
+            except OSError:  # the client is gone
+                reader.end()
+                return
+            reader.answered.set()
