@@ -10,11 +10,11 @@ from typing import Final, Unpack, cast
 import click
 import trio
 
-from ..toolbox import Toolbox
 from ._catalogue import definitions, find, found_lines, found_table, table
 from ._exit import BY_SIGNAL, READER_GONE, SUCCEEDED, UNCERTAIN, UNUSABLE, Unusable
 from ._ledger import ledger
-from ._loading import KITS, REFERENCE, load_toolbox
+from ._mcp import mcp
+from ._naming import load, sorted_words, with_tool_options
 from ._parameters import Count, Seconds
 from ._rules import tightened
 from ._settings import APPROVERS, FORMATS, INPUTS, MEBIBYTE, MODES, RunOptions, RunSettings, ToolOptions
@@ -61,20 +61,6 @@ def command() -> None:
     """Supervised execution of the tool calls that language models make."""
 
 
-def _with_tool_options(function: Callable[..., int]) -> Callable[..., int]:
-    for option in reversed(
-        (
-            click.option("--toolbox", multiple=True, metavar="MODULE:ATTRIBUTE", help="Another way to name tools."),
-            click.option("--manifest", multiple=True, metavar="FILE", help="Tools that a TOML or JSON file describes."),
-            click.option("--kit", type=click.Choice(KITS), help="A ready-made set of tools; needs --root."),
-            click.option("--root", metavar="DIR", help="The directory that the tools of the kit may read."),
-            click.option("--debug", is_flag=True, help="Show the traceback of an error too."),
-        )
-    ):
-        function = option(function)
-    return function
-
-
 def _with_rules(function: Callable[..., int]) -> Callable[..., int]:
     for option in reversed(
         (
@@ -99,7 +85,7 @@ def _with_rules(function: Callable[..., int]) -> Callable[..., int]:
 
 @command.command(epilog=_EXAMPLES)
 @click.argument("words", nargs=-1, metavar="[MODULE:ATTRIBUTE]... [FILE]")
-@_with_tool_options
+@with_tool_options
 @click.option("--input", type=click.Choice(INPUTS), default="auto", help="What the input is; auto tells by its shape.")
 @click.option(
     "--format", type=click.Choice(FORMATS), default="result", help="result: one ToolResult a line; else messages."
@@ -162,7 +148,7 @@ def run(claim: Claim, /, **options: Unpack[RunOptions]) -> int:
     settings, references = _settings(options)
     streams = claim()
     toolbox = tightened(
-        _load(references, options),
+        load(references, options),
         read_only=options["read_only"],
         no_dangerous=options["no_dangerous"],
         mode=options["approval_mode"],
@@ -173,7 +159,7 @@ def run(claim: Claim, /, **options: Unpack[RunOptions]) -> int:
 
 
 def _settings(options: RunOptions) -> tuple[RunSettings, list[str]]:
-    references, files = _sorted_words(options)
+    references, files = sorted_words(options)
     if len(files) > 1:
         raise click.UsageError(f"one FILE at most, and these are {len(files)}: {', '.join(files)}")
     if not files and os.isatty(0):
@@ -204,31 +190,25 @@ def _settings(options: RunOptions) -> tuple[RunSettings, list[str]]:
     return settings, references
 
 
-def _sorted_words(options: ToolOptions) -> tuple[list[str], list[str]]:
-    """The references to tools, and what else was given."""
-    references = [word for word in options["words"] if REFERENCE.fullmatch(word)]
-    return [*references, *options["toolbox"]], [word for word in options["words"] if word not in references]
-
-
 @command.command()
 @click.argument("words", nargs=-1, metavar="[MODULE:ATTRIBUTE]...")
-@_with_tool_options
+@with_tool_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON definition a line, with schema and effect.")
 @click.pass_obj
 def tools(claim: Claim, /, *, as_json: bool, **options: Unpack[ToolOptions]) -> int:
     """List the tools of a toolbox."""
-    references, files = _sorted_words(options)
+    references, files = sorted_words(options)
     if files:
         raise click.UsageError(f"{files[0]!r} is no MODULE:ATTRIBUTE")
     streams = claim()
-    toolbox = _load(references, options)
+    toolbox = load(references, options)
     return show(streams, definitions(toolbox) if as_json else table(toolbox))
 
 
 @command.command()
 @click.argument("query")
 @click.argument("words", nargs=-1, metavar="[MODULE:ATTRIBUTE]...")
-@_with_tool_options
+@with_tool_options
 @click.option("--limit", type=Count(1), default=10, show_default=True, metavar="N", help="Tools that are shown.")
 @click.option("--explain", is_flag=True, help="Show why each tool was found.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line: score, reasons and definition.")
@@ -237,22 +217,19 @@ def search(
     claim: Claim, /, query: str, *, limit: int, explain: bool, as_json: bool, **options: Unpack[ToolOptions]
 ) -> int:
     """Find the tools of a toolbox that fit QUERY, best first."""
-    references, files = _sorted_words(options)
+    references, files = sorted_words(options)
     if files:
         raise click.UsageError(f"{files[0]!r} is no MODULE:ATTRIBUTE; quote a query of several words")
     streams = claim()
-    matches = find(_load(references, options), query, limit=limit)
+    matches = find(load(references, options), query, limit=limit)
     if not matches:
         say(f"no tool fits {query!r}")
     return show(streams, found_lines(matches) if as_json else found_table(matches, explain=explain))
 
 
 command.add_command(ledger)
+command.add_command(mcp)
 command.add_command(top)
-
-
-def _load(references: Sequence[str], options: ToolOptions) -> Toolbox:
-    return load_toolbox(references, options["manifest"], options["kit"], options["root"])
 
 
 def execute(arguments: Sequence[str], claim: Claim = claim_streams) -> int:

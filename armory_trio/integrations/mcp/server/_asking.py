@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Callable, Mapping
-from typing import Final, cast
+from typing import Final
 
 import attrs
 import trio
@@ -21,22 +20,12 @@ from ....definitions import (
     ElicitCancelled,
     ElicitDeclined,
     ElicitRequest,
-    PendingApproval,
-    thaw_json,
 )
 from ....engine._options import Elicitor
 from ....errors import ElicitationUnavailable
 from ._request import Context
 
 _NO_FIELDS: Final[Mapping[str, object]] = {"type": "object", "properties": {}}
-_SHOWN: Final = 2_000
-"""Characters of arguments that a person is shown; nobody agrees to more than that by reading."""
-
-_APPROVAL: Final[dict[str, object]] = {
-    "type": "object",
-    "properties": {"approve": {"type": "boolean", "title": "Allow this call"}},
-    "required": ["approve"],
-}
 
 
 def can_ask(context: Context) -> bool:
@@ -158,24 +147,3 @@ class Questions:
     def handed_out(self) -> dict[str, types.InputRequest]:
         """The questions that are open, for the client."""
         return {key: entry.question for key, entry in self._open.items()}
-
-
-def approval_question(execution_id: str, pending: PendingApproval) -> ElicitRequest:
-    """The question whether a call that waits for an approval may run."""
-    arguments = json.dumps(thaw_json(pending.arguments), ensure_ascii=False)
-    shown = arguments if len(arguments) <= _SHOWN else f"{arguments[:_SHOWN]}... ({len(arguments)} characters)"
-    targets = f" on {', '.join(pending.targets)}" if pending.targets else ""
-    effect = f" ({pending.effect}{targets})" if pending.effect else ""
-    message = f"May the tool {pending.tool_name!r} run{effect}?\n{pending.question.reason}\nArguments: {shown}"
-    return ElicitRequest(execution_id, pending.call_id, pending.tool_name, message, dict(_APPROVAL))
-
-
-def agreed(answer: ElicitAnswer) -> bool | None:
-    """Whether a person agreed; None when nobody said anything."""
-    match answer:
-        case ElicitAccepted(content=content):
-            return isinstance(content, Mapping) and cast("Mapping[str, object]", content).get("approve") is True
-        case ElicitDeclined():
-            return False
-        case ElicitCancelled():
-            return None

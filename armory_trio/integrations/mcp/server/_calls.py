@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -13,13 +12,14 @@ import trio
 from mcp import types
 from mcp.shared.exceptions import MCPError
 
-from ....definitions import PendingApproval, RequestContext, ToolCall, ToolError, ToolResult
+from ....definitions import RequestContext, ToolCall, ToolError, ToolResult
 from ....engine import CallOptions, ErrorDetail, Supervisor
 from ....engine._concurrency import open_private_nursery
 from ....engine._options import Elicitor
-from ....errors import AdmissionClosed, ApprovalError, ElicitationUnavailable
+from ....errors import AdmissionClosed
 from .._content import UNDECLARED, call_result
-from ._asking import Questions, agreed, approval_question, ask_over, asks_by_answering, can_ask
+from ._approving import asking
+from ._asking import Questions, ask_over, asks_by_answering, can_ask
 from ._catalogue import Entry
 from ._request import Context, ContextOf, call_of, context_of, key_of, request_of
 from ._telling import Teller
@@ -32,7 +32,6 @@ T = TypeVar("T")
 _RETOLD: Final = ("deduped", "joined")
 _SHUTTING_DOWN: Final = ToolError("cancelled", "NOT_STARTED", "The server is shutting down.")
 _GENERIC: Final = "The tool failed; its operator can look the reason up."
-_log: Final = logging.getLogger("armory_trio.mcp")
 
 
 @attrs.frozen(eq=False)
@@ -44,7 +43,6 @@ class Terms:
         error_detail: What results show of an exception that no tool declared.
         context_of: Says on whose behalf each is made.
         default: On whose behalf the supervisor makes those of which nobody says it.
-        asks_approval: Whether the person behind the client is asked about calls that wait for an approval.
         patience: Seconds that a question that was handed out stays open.
     """
 
@@ -52,7 +50,6 @@ class Terms:
     error_detail: ErrorDetail
     context_of: ContextOf | None
     default: RequestContext | None
-    asks_approval: bool
     patience: float
 
 
@@ -71,44 +68,12 @@ class _Making:
         return self.options.get("request_context")
 
     async def run(self) -> ToolResult[object]:
-        """Make the call, and go on with it when it waits for an approval that a person gives. Cancelled: aborted."""
-        supervisor = self._terms.supervisor
+        """Make the call. Cancelled: it is aborted."""
         try:
-            result = await supervisor.execute(self.call, **self.options)
-            while (pending := self._waiting(result)) is not None:
-                said = await self._ask(result, pending)
-                if said is None:
-                    return result
-                if not said:
-                    return _ended(self.call, result.tool_name, ToolError("permission", "HUMAN_DENIED", ""))
-                options: CallOptions = {**self.options, "idempotency_key": None}  # it goes on under its own
-                result = await supervisor.resume_approval(pending, **options)
+            with asking(self.options.get("elicit")):
+                return await self._terms.supervisor.execute(self.call, **self.options)
         except AdmissionClosed:
-            return _ended(self.call, self.entry.tool.name, _SHUTTING_DOWN)
-        except ApprovalError as error:
-            refused = ToolError("permission", "APPROVAL_INVALID", f"The approval does not count: {error.code}.")
-            return _ended(self.call, self.entry.tool.name, refused)
-        return result
-
-    def _waiting(self, result: ToolResult[object]) -> PendingApproval | None:
-        action, pending = result.action, result.pending_approval
-        if not self._terms.asks_approval or self.options.get("elicit") is None or action is None or pending is None:
-            return None
-        return pending if action.type == "approval" and pending.binding is not None else None
-
-    async def _ask(self, result: ToolResult[object], pending: PendingApproval) -> bool | None:
-        elicit = self.options.get("elicit")
-        assert elicit is not None
-        try:
-            return agreed(await elicit(approval_question(result.execution_id, pending)))
-        except ElicitationUnavailable as error:
-            _log.debug("nobody could be asked about %s: %s", result.tool_name, error)
-            return None
-
-
-def _ended(call: ToolCall, name: str, error: ToolError) -> ToolResult[object]:
-    """The result of a call that never became an execution."""
-    return ToolResult("", call.id, name, "error", error=error)
+            return ToolResult("", self.call.id, self.entry.tool.name, "error", error=_SHUTTING_DOWN)
 
 
 class Conversation:

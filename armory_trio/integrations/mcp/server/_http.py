@@ -62,8 +62,8 @@ class HttpOptions:
             may be web pages that mean somebody else. None answers all; on a loopback address it answers the names of
             that.
         allowed_origins: The ``Origin`` headers that browsers may send, likewise.
-        token_verifier: Says who a bearer token belongs to; without one nobody is asked for a token.
-        auth: What clients are told of where to get tokens. Needed with a *token_verifier*.
+        token_verifier: Says who a bearer token belongs to, such as a `StaticToken`; without one nobody is asked for one.
+        auth: What clients are told of where to get tokens, and which scopes they need. Only with a *token_verifier*.
         max_body_bytes: The longest request.
         session_idle: Seconds after which a session is closed that nobody uses; its calls are aborted.
         max_sessions: Sessions at once.
@@ -86,8 +86,8 @@ class HttpOptions:
         text("HttpOptions", "path", self.path)
         if not self.path.startswith("/"):
             raise DefinitionError("HttpOptions", "path", f"is {self.path!r}; begin it with a slash, such as /mcp")
-        if (self.token_verifier is None) != (self.auth is None):
-            raise DefinitionError("HttpOptions", "auth", "and token_verifier go together; give both, or neither")
+        if self.auth is not None and self.token_verifier is None:
+            raise DefinitionError("HttpOptions", "auth", "needs a token_verifier, which says who a token belongs to")
 
     def for_host(self, host: str) -> HttpOptions:
         """The same, with the names of a loopback address allowed when *host* is one and nothing else is said."""
@@ -144,19 +144,22 @@ def make_app(sdk: SdkServer, options: HttpOptions) -> Starlette:
     )
     manager.kept_events = options.kept_events
     endpoint = StreamableHTTPASGIApp(manager)
-    verifier, auth = options.token_verifier, options.auth
-    if verifier is None or auth is None:
-        return Starlette(routes=[Route(options.path, endpoint=endpoint)], lifespan=partial(_running, manager))
-    resource = auth.resource_server_url
+    lifespan = partial(_running, manager)
+    if options.token_verifier is None:
+        return Starlette(routes=[Route(options.path, endpoint=endpoint)], lifespan=lifespan)
+    auth = options.auth
+    resource = None if auth is None else auth.resource_server_url
+    scopes = [] if auth is None else auth.required_scopes or []
     told = None if resource is None else build_resource_metadata_url(resource)
-    routes = [Route(options.path, endpoint=RequireAuthMiddleware(endpoint, auth.required_scopes or [], told))]
-    if resource is not None:
+    routes = [Route(options.path, endpoint=RequireAuthMiddleware(endpoint, scopes, told))]
+    if auth is not None and resource is not None:
         routes += create_protected_resource_routes(
             resource_url=resource, authorization_servers=[auth.issuer_url], scopes_supported=auth.required_scopes
         )
-    backend = BearerAuthBackend(verifier, resource_server_url=resource if auth.validate_token_resource else None)
+    checked = resource if auth is not None and auth.validate_token_resource else None
+    backend = BearerAuthBackend(options.token_verifier, resource_server_url=checked)
     middleware = [Middleware(AuthenticationMiddleware, backend=backend), Middleware(AuthContextMiddleware)]
-    return Starlette(routes=routes, middleware=middleware, lifespan=partial(_running, manager))
+    return Starlette(routes=routes, middleware=middleware, lifespan=lifespan)
 
 
 @asynccontextmanager

@@ -141,7 +141,8 @@ class Ids:
     def _request(self, message: jsonrpc.JSONRPCRequest) -> Message:
         given = name = message.id
         if (type(given), given) in self._inside:
-            raise Refused(types.INVALID_REQUEST, "Invalid request: a request with this id is under way", given)
+            # An answer with this id would be taken for that of the other one.
+            raise Refused(types.INVALID_REQUEST, f"Invalid request: a request with the id {given!r} is under way")
         if coerce_request_id(given) in self._taken:
             self._minted += 1
             name = f"armory-trio: {self._minted}"

@@ -11,7 +11,7 @@ from mcp import types
 from mcp.server import Server
 from pydantic import BaseModel
 
-from ....definitions._checks import flag, seconds, text
+from ....definitions._checks import seconds, text
 from ....engine import ErrorDetail, Supervisor
 from ....engine._concurrency import open_private_nursery
 from ....errors import DefinitionError
@@ -63,8 +63,6 @@ class McpServer:
         page_size: How many tools one answer to ``tools/list`` holds.
         resources: Functions that serve resources.
         prompts: Functions that serve prompts.
-        asks_approval: Whether the person behind a client that can put questions is asked about a call that waits for an
-            approval. Needs keys in the supervisor. Without, the answer says that the call waits.
         patience: Seconds that a question to a client of protocol 2026-07-28 stays open while no request of that is.
 
     Raises:
@@ -84,14 +82,12 @@ class McpServer:
         page_size: int = 100,
         resources: Resources | None = None,
         prompts: Prompts | None = None,
-        asks_approval: bool = True,
         patience: float = 600.0,
     ) -> None:
         _check(supervisor, name, version, error_detail, page_size)
-        flag(_SUBJECT, "asks_approval", asks_approval)
         seconds(_SUBJECT, "patience", patience, zero=False)
         default = supervisor._core.settings.default_request_context  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # no other room asks
-        terms = Terms(supervisor, error_detail, request_context, default, asks_approval, patience)
+        terms = Terms(supervisor, error_detail, request_context, default, patience)
         self._supervisor = supervisor
         self._default = default
         self._visible = visible

@@ -99,13 +99,15 @@ class Reader:
         self._ids = ids
         self._answers = answers
         self._lines = Lines(most)
-        self._scope = trio.CancelScope()
-        self._at_end = False
+        self._scope: trio.CancelScope | None = None
+        self._at_end = self._ended = False
         self.answered = trio.Event()
 
     def end(self) -> None:
         """Read nothing more."""
-        self._scope.cancel("nothing more is read")
+        self._ended = True
+        if self._scope is not None:
+            self._scope.cancel("nothing more is read")
 
     async def receive(self) -> SessionMessage | Exception:
         """The next message. Cancelled: none is lost.
@@ -119,14 +121,11 @@ class Reader:
             raise anyio.EndOfStream from None
 
     async def __anext__(self) -> SessionMessage | Exception:
-        with self._scope:
-            while True:
+        with trio.CancelScope() as self._scope:
+            while not self._ended:
                 message = await self._next()
                 if message is not None:
                     return message
-                if self._at_end:
-                    await self._let_calls_end()
-                    break
         raise StopAsyncIteration
 
     async def _next(self) -> SessionMessage | None:
@@ -134,7 +133,7 @@ class Reader:
         try:
             line = self._lines.next()
         except IndexError:
-            await self._read()
+            await (self._let_calls_end() if self._at_end else self._read())
             return None
         try:
             message = self._message(line)
@@ -173,6 +172,7 @@ class Reader:
             while len(self._ids):
                 self.answered = trio.Event()
                 await self.answered.wait()
+        self._ended = True
 
     async def aclose(self) -> None:
         """Read nothing more."""
