@@ -25,16 +25,21 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ....definitions._checks import text
 from ....engine._concurrency import open_private_nursery
 from ....errors import DefinitionError
+from ._gate import Gate
 from ._history import History
 from ._sdk import SdkServer
 
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
-_GRACEFUL: Final = 1.0
-"""Seconds that answers that are being sent have at the end; streams that a client keeps open would never end."""
+_LAST_ANSWERS: Final = 5.0
+"""Seconds within which clients have to take their answers at the end."""
+
+_GRACEFUL: Final = 0.2
+"""Seconds that the streams have on which clients hear of changes: they would never end by themselves."""
 
 _log: Final = logging.getLogger("armory_trio.mcp.http")
 
@@ -44,7 +49,7 @@ class _Serve(Protocol):
 
     async def __call__(
         self,
-        app: Starlette,
+        app: ASGIApp,
         config: Config,
         *,
         shutdown_trigger: Callable[[], Awaitable[None]],
@@ -184,6 +189,20 @@ async def serve_app(
     config.errorlog = _log
     config.include_server_header = False
     run = cast("_Serve", serve)
+    answering = Gate()
+
+    async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            with answering.passing():
+                await app(scope, receive, send)
+        else:  # streams that clients keep open to hear of changes are no answers
+            await app(scope, receive, send)
+
+    async def until_answered() -> None:
+        await stop.wait()
+        with trio.move_on_after(_LAST_ANSWERS):
+            await answering.wait_empty()
+
     async with open_private_nursery() as nursery:
-        await nursery.start(partial(run, app, config, shutdown_trigger=stop.wait))
+        await nursery.start(partial(run, counted, config, shutdown_trigger=until_answered))
         task_status.started(f"http://{f'[{host}]' if ':' in host else host}:{bound[1]}{path}")

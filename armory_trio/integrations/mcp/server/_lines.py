@@ -115,8 +115,8 @@ class Ids:
     def __init__(self) -> None:
         self._inside: dict[tuple[type, str | int], str | int] = {}
         self._outside: dict[str | int, str | int] = {}
-        self._taken: set[str | int] = set()
-        """What the SDK makes of the ids that go by inside."""
+        self._taken: dict[str | int, str | int] = {}
+        """What the SDK makes of the ids that go by inside, and those ids."""
         self._minted = 0
 
     def __len__(self) -> int:
@@ -149,8 +149,18 @@ class Ids:
             message = message.model_copy(update={"id": name})
         self._inside[type(given), given] = name
         self._outside[name] = given
-        self._taken.add(coerce_request_id(name))
+        self._taken[coerce_request_id(name)] = name
         return message
+
+    def refuse(self, refused: Refused) -> Message:
+        """What the peer is told of a line that is no message: with its id, unless that would answer something else."""
+        error = refused.error
+        if error.id is None:
+            return error
+        if (type(error.id), error.id) in self._inside or error.id in self._outside:
+            return error.model_copy(update={"id": None})
+        self._inside[type(error.id), error.id] = self._outside[error.id] = error.id
+        return error
 
     def go_out(self, message: Message) -> Message | None:
         """*message* as the peer knows it; None for the answer to a request that was answered already."""
@@ -170,5 +180,6 @@ class Ids:
     def _forget(self, name: str | int) -> str | int:
         given = self._outside.pop(name)
         del self._inside[type(given), given]
-        self._taken.discard(coerce_request_id(name))
+        if self._taken.get(coerce_request_id(name)) == name:
+            del self._taken[coerce_request_id(name)]
         return given

@@ -138,7 +138,7 @@ class Reader:
         try:
             message = self._message(line)
         except Refused as refused:
-            await self._answers.send(SessionMessage(refused.error))
+            await self._answers.send(SessionMessage(self._ids.refuse(refused)))
             return None
         return None if message is None else SessionMessage(message, self._metadata(message))
 

@@ -1,0 +1,305 @@
+"""Standard input and output as a connection, over pipes of this process."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Final, cast
+
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+
+from armory_trio import DefinitionError, Supervisor, Toolbox, open_supervisor, tool
+from armory_trio.integrations.mcp.server import McpServer, StandardStreams
+from armory_trio.integrations.mcp.server._lines import Ids, Lines, Refused, message_of
+from armory_trio.integrations.mcp.server._stdio import claimed
+from tests.integrations.mcp.server.serving import TOOLBOX, nap
+from tests.requirements import requirement
+
+HELLO: Final = {
+    "jsonrpc": "2.0",
+    "id": "hello",
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}},
+}
+READY: Final = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def line(value: object) -> bytes:
+    """*value* as one line."""
+    return json.dumps(value).encode() + b"\n"
+
+
+def call(id: str | int, name: str = "add", /, **arguments: object) -> bytes:
+    """A call as a line."""
+    params = {"name": name, "arguments": arguments or {"a": 1, "b": 2}}
+    return line({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+
+
+class Pipes:
+    """Both ends of a connection over pipes."""
+
+    def __init__(self) -> None:
+        self.stdin, self._write = os.pipe()
+        self._read, self.stdout = os.pipe()
+        self._open = {self.stdin, self._write, self._read, self.stdout}
+        self._rest = b""
+
+    @property
+    def streams(self) -> StandardStreams:
+        """The server's."""
+        return StandardStreams(self.stdin, self.stdout)
+
+    async def say(self, data: bytes) -> None:
+        """Write to the server, which may be slow to read."""
+        await trio.to_thread.run_sync(self._write_all, data)
+
+    def _write_all(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self._write, rest) :]
+
+    async def replies(self, count: int) -> list[dict[str, object]]:
+        """The next *count* lines."""
+        while self._rest.count(b"\n") < count:
+            await trio.lowlevel.wait_readable(self._read)
+            more = os.read(self._read, 65536)
+            assert more, self._rest
+            self._rest += more
+        *lines, self._rest = self._rest.split(b"\n", count)
+        return [json.loads(each) for each in lines]
+
+    def close(self, *fds: int) -> None:
+        """Close some descriptors, or all."""
+        for fd in fds or tuple(self._open):
+            self._open.discard(fd)
+            os.close(fd)
+
+    def hang_up(self) -> None:
+        """Close the server's input."""
+        self.close(self._write)
+
+    def stop_reading(self) -> None:
+        """Close the server's output."""
+        self.close(self._read)
+
+
+@contextmanager
+def piped() -> Generator[Pipes]:
+    """A pair of pipes, closed with the block."""
+    pipes = Pipes()
+    try:
+        yield pipes
+    finally:
+        pipes.close()
+
+
+@asynccontextmanager
+async def lines_to(
+    toolbox: Toolbox = TOOLBOX, most: int = 4 * 1024 * 1024
+) -> AsyncGenerator[tuple[Pipes, Supervisor, trio.Event]]:
+    """A server behind pipes, and an event that is set when it has ended."""
+    ended = trio.Event()
+    with piped() as pipes, trio.fail_after(30):
+        async with open_supervisor(toolbox) as supervisor, trio.open_nursery() as nursery:
+
+            async def serve() -> None:
+                await McpServer(supervisor).serve_stdio(streams=pipes.streams, max_message_bytes=most)
+                ended.set()
+
+            nursery.start_soon(serve)
+            yield pipes, supervisor, ended
+            nursery.cancel_scope.cancel()
+
+
+RUBBISH: Final = (
+    pytest.param(b"42", -32600, id="a number"),
+    pytest.param(b"[1]", -32600, id="an array"),
+    pytest.param(line([json.loads(call(9))]).strip(), -32600, id="a batch"),
+    pytest.param(b'"words"', -32600, id="a string"),
+    pytest.param(b"null", -32600, id="null"),
+    pytest.param(b"\xff\xfe", -32700, id="no UTF-8"),
+    pytest.param(b"Welcome to the server!", -32700, id="a banner"),
+    pytest.param(b'{"jsonrpc": "2.0", "id": 1', -32700, id="cut off"),
+    pytest.param(b'{"a": NaN}', -32700, id="NaN"),
+    pytest.param(b"[" * 100_000, -32700, id="very deep"),
+    pytest.param(b'{"jsonrpc": "2.0", "method": "x", "id": null}', -32600, id="a null id"),
+    pytest.param(b'{"jsonrpc": "2.0", "method": "x", "id": 1.5}', -32600, id="half an id"),
+    pytest.param(b'{"jsonrpc": "2.0", "method": "x", "id": true}', -32600, id="a true id"),
+    pytest.param(b'{"jsonrpc": "1.0", "method": "x", "id": "old"}', -32600, id="another version"),
+    pytest.param(b'{"hello": "world"}', -32600, id="something else"),
+    pytest.param(b'{"x": "' + b"y" * 20_000_000 + b'"}', -32600, id="20 MB"),
+)
+
+
+@requirement("mcp-server.lines")
+@pytest.mark.parametrize(("rubbish", "code"), RUBBISH)
+async def test_what_is_no_message_is_answered_with_an_error_and_the_session_goes_on(rubbish: bytes, code: int) -> None:
+    async with lines_to() as (pipes, _, _):
+        await pipes.say(line(HELLO) + line(READY) + b"\n\r\n")
+        await pipes.say(rubbish + b"\n" + call(7))
+        replies = (await pipes.replies(3))[1:]
+
+    [error] = [cast("dict[str, object]", each["error"]) for each in replies if "error" in each]
+    assert error["code"] == code
+    assert [each["id"] for each in replies if "result" in each] == [7]
+
+
+@requirement("mcp-server.ids")
+async def test_ids_are_answered_as_they_came() -> None:
+    ids: Sequence[str | int] = (1, "1", 2**53 + 1, "", "é", -1)
+    async with lines_to() as (pipes, _, _):
+        await pipes.say(line(HELLO) + line(READY) + b"".join(call(id, "nap", seconds=0.05) for id in ids))
+        replies = (await pipes.replies(len(ids) + 1))[1:]
+
+    assert sorted(map(repr, (reply["id"] for reply in replies))) == sorted(map(repr, ids))
+    assert all("result" in reply for reply in replies)
+
+
+@requirement("mcp-server.ids", "mcp-server.cancel")
+def test_cancelling_one_of_two_ids_that_look_alike_cancels_that_one() -> None:
+    ids, began = Ids(), {}
+    for given in ("1", 1):
+        message = ids.come_in(message_of(call(given), 1_000))
+        began[given] = message.id  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]  # a request
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+    told = ids.come_in(message_of(line(cancel), 1_000))
+    ids.settle(began[1])
+    answer = {"jsonrpc": "2.0", "result": {}}
+    outgoing = [ids.go_out(message_of(line({**answer, "id": began[given]}), 1_000)) for given in ("1", "1", 1)]
+
+    assert began["1"] == "1" and began[1] not in (1, "1")
+    assert told.params == {"requestId": began[1]}  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]  # a notification
+    assert [each is None for each in outgoing] == [False, True, True]
+    assert len(ids) == 0
+
+
+@requirement("mcp-server.ids")
+async def test_an_id_that_is_under_way_is_refused_without_an_answer_to_it() -> None:
+    async with lines_to() as (pipes, _, _):
+        await pipes.say(line(HELLO) + line(READY) + call(1, "nap", seconds=0.1) + call(1))
+        _, refused, answered = await pipes.replies(3)
+        await pipes.say(call(1))
+        [again] = await pipes.replies(1)
+
+    assert (refused["id"], answered["id"], again["id"]) == (None, 1, 1)
+    assert "a request with the id 1 is under way" in str(refused)
+    assert "rested" in str(answered) and "3" in str(again)
+
+
+@requirement("mcp-server.stdio")
+async def test_at_the_end_of_the_input_calls_have_a_moment_and_then_the_serving_ends() -> None:
+    async with lines_to() as (pipes, supervisor, ended):
+        await pipes.say(line(HELLO) + line(READY) + call(1) + call(2, "nap", seconds=3600))
+        pipes.hang_up()
+        replies = await pipes.replies(2)
+        await ended.wait()
+        outcomes = sorted(str(shot.outcome) for shot in supervisor.executions.inspect())
+
+    assert [reply["id"] for reply in replies] == ["hello", 1]
+    assert outcomes == ["error", "success"]
+
+
+@requirement("mcp-server.stdio")
+async def test_a_client_that_stops_reading_ends_the_serving() -> None:
+    async with lines_to() as (pipes, _, ended):
+        pipes.stop_reading()
+        await pipes.say(line(HELLO) + line(READY) + call(1))
+        await ended.wait()
+
+
+@requirement("mcp-server.stdio")
+async def test_a_client_that_reads_slowly_gets_all_of_a_large_answer() -> None:
+    @tool(effect="read-only")
+    async def large() -> str:
+        return "x" * 1_000_000
+
+    async with lines_to(Toolbox([large, nap])) as (pipes, _, _):
+        large_call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "large"}}
+        await pipes.say(line(HELLO) + line(READY) + line(large_call) + call(2, "nap", seconds=0))
+        replies = await pipes.replies(3)
+
+    assert sorted(len(str(reply)) > 1_000_000 for reply in replies) == [False, False, True]
+
+
+@requirement("mcp-server.drain")
+async def test_a_supervisor_that_is_shut_down_ends_the_serving_with_every_call_answered() -> None:
+    async with lines_to() as (pipes, supervisor, ended):
+        await pipes.say(line(HELLO) + line(READY) + call(1, "nap", seconds=0.05))
+        await pipes.replies(1)
+        while not supervisor.active:
+            await trio.sleep(0.001)
+        await supervisor.shutdown()
+        await ended.wait()
+        [answered] = await pipes.replies(1)
+
+    assert "rested" in str(answered)
+
+
+@requirement("mcp-server.stdio")
+async def test_messages_may_come_from_a_file(tmp_path: Path) -> None:
+    given, taken = tmp_path / "in", tmp_path / "out"
+    given.write_bytes(line(HELLO) + line(READY) + call(1))
+    async with open_supervisor(TOOLBOX) as supervisor:
+        with given.open("rb") as reading, taken.open("wb") as writing:
+            streams = StandardStreams(reading.fileno(), writing.fileno())
+            await McpServer(supervisor).serve_stdio(streams=streams)
+
+    assert [json.loads(each)["id"] for each in taken.read_bytes().splitlines()] == ["hello", 1]
+
+
+@requirement("mcp-server.stdout")
+def test_claimed_streams_are_kept_for_messages_and_put_back(capfd: pytest.CaptureFixture[str]) -> None:
+    with claimed() as streams:
+        os.write(1, b"printed\n")
+        os.system("echo started")
+        found = os.read(0, 10)
+        os.write(streams.stdout, b"a message\n")
+        with pytest.raises(RuntimeError, match="served already"), claimed():
+            pass
+    os.write(1, b"afterwards\n")
+    with claimed():
+        pass
+    out, err = capfd.readouterr()
+
+    assert (out, sorted(err.split())) == ("a message\nafterwards\n", ["printed", "started"])
+    assert found == b""
+
+
+@requirement("mcp-server.arguments")
+@pytest.mark.parametrize("most", [0, -1, True])
+async def test_a_bound_that_lets_nothing_through_is_refused(most: int) -> None:
+    async with open_supervisor(TOOLBOX) as supervisor:
+        with piped() as pipes, pytest.raises(DefinitionError, match="max_message_bytes"):
+            await McpServer(supervisor).serve_stdio(streams=pipes.streams, max_message_bytes=most)
+
+
+@requirement("mcp-server.lines")
+@given(st.lists(st.binary(max_size=40)), st.integers(1, 30), st.integers(1, 20))
+def test_lines_come_out_as_they_went_in_however_they_were_cut(parts: list[bytes], most: int, step: int) -> None:
+    sent = [part.replace(b"\n", b" ") for part in parts]
+    data = b"".join(part + b"\n" for part in sent)
+    lines, got = Lines(most), list[bytes | None]()
+    for start in range(0, len(data), step):
+        lines.feed(data[start : start + step])
+        while True:
+            try:
+                got.append(lines.next())
+            except IndexError:
+                break
+
+    assert got == [part if len(part) <= most else None for part in sent]
+
+
+@requirement("mcp-server.lines")
+@given(st.binary(max_size=200))
+def test_no_bytes_do_more_than_be_refused(data: bytes) -> None:
+    try:
+        message_of(data, 1_000)
+    except Refused as refused:
+        assert refused.error.error.code in (-32700, -32600)  # noqa: PT017  # anything else fails the test
