@@ -80,6 +80,17 @@ async def serving(toolbox: Toolbox = TOOLBOX) -> AsyncGenerator[tuple[McpServer,
         yield McpServer(supervisor, name="under-test", version="1.2"), supervisor
 
 
+async def until_active(supervisor: Supervisor) -> None:
+    """Return once a call runs, which came by a socket or a pipe."""
+    while not supervisor.active:  # noqa: ASYNC110  # it is for the test to wait, and for nobody to tell it
+        await trio.sleep(0.001)
+
+
+def meta_of(**members: object) -> types.RequestParamsMeta:
+    """What a client sends as ``_meta``; two underscores stand for the slash of a name."""
+    return cast("types.RequestParamsMeta", {name.replace("__", "/"): value for name, value in members.items()})
+
+
 class Wire:
     """One connection on which every message of the server's is kept."""
 

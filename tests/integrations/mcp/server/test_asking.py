@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Final, cast
 
@@ -10,6 +10,7 @@ import pytest
 import trio
 from mcp import Client, types
 from mcp.client.context import ClientRequestContext
+from mcp.client.session import ElicitationFnT
 from mcp.shared.exceptions import MCPError
 
 from armory_trio import (
@@ -17,6 +18,7 @@ from armory_trio import (
     ElicitationUnavailable,
     RequestContext,
     Toolbox,
+    ToolCall,
     ToolContext,
     open_supervisor,
     tool,
@@ -27,6 +29,7 @@ from tests.integrations.mcp.server.serving import (
     MODERN,
     Mode,
     client_of,
+    meta_of,
     on_each_protocol,
     serving,
     text_of,
@@ -34,15 +37,16 @@ from tests.integrations.mcp.server.serving import (
 )
 from tests.requirements import requirement
 
-Answer = Callable[[ClientRequestContext, types.ElicitRequestParams], Awaitable[types.ElicitResult]]
 NAME: Final = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-FORMS: Final = {"elicitation": {"form": {}}}
+FORMS: Final[dict[str, object]] = {"elicitation": {"form": {}}}
 
 
-def answering(action: str, content: dict[str, object] | None = None, *, seen: list[str] | None = None) -> Answer:
+def answering(
+    action: str, content: dict[str, object] | None = None, *, seen: list[str] | None = None
+) -> ElicitationFnT:
     """A person who always answers the same."""
 
-    async def answer(_context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+    async def answer(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
         await trio.lowlevel.checkpoint()
         if seen is not None:
             seen.append(params.message)
@@ -82,7 +86,7 @@ TOOLS: Final = Toolbox([greet, send_there, careful])
 
 
 @asynccontextmanager
-async def asked(mode: Mode, answer: Answer | None, toolbox: Toolbox = TOOLS) -> AsyncGenerator[Client]:
+async def asked(mode: Mode, answer: ElicitationFnT | None, toolbox: Toolbox = TOOLS) -> AsyncGenerator[Client]:
     """A client with somebody behind it."""
     async with (
         open_supervisor(toolbox, approval_handler=ask_client) as supervisor,
@@ -214,7 +218,9 @@ async def first_round(client: Client, name: str = "greet") -> types.InputRequire
 
 async def next_round(client: Client, given: types.InputRequiredResult, name: str = "greet") -> str:
     """What comes of an answer to all that was asked."""
-    responses = {key: types.ElicitResult(action="accept", content={"name": "Ann"}) for key in given.input_requests or {}}
+    responses: types.InputResponses = {
+        key: types.ElicitResult(action="accept", content={"name": "Ann"}) for key in given.input_requests or {}
+    }
     result = await client.session.call_tool(
         name, {}, input_responses=responses, request_state=given.request_state, allow_input_required=True
     )
@@ -246,7 +252,7 @@ async def test_an_answer_counts_for_the_tool_that_asked_and_on_behalf_of_whom_it
                 await next_round(client, given, "careful")
             with pytest.raises(MCPError, match="Unknown or expired"):
                 await client.session.call_tool(
-                    "greet", {}, request_state=given.request_state, meta={"who": "eve"}, allow_input_required=True
+                    "greet", {}, request_state=given.request_state, meta=meta_of(who="eve"), allow_input_required=True
                 )
             said = await next_round(client, given)
 
@@ -340,10 +346,10 @@ async def test_where_nobody_can_be_asked_a_call_that_needs_it_is_refused(mode: M
 
 @requirement("mcp-server.approve")
 async def test_a_call_of_the_host_is_no_clients_to_approve() -> None:
-    from armory_trio import ToolCall  # noqa: PLC0415  # only here
-
-    async with open_supervisor(LETTERS, approval_handler=ask_client) as supervisor:
-        async with client_of(McpServer(supervisor), HANDSHAKE):
-            result = await supervisor.execute(ToolCall("send", {"to": "bob"}))
+    async with (
+        open_supervisor(LETTERS, approval_handler=ask_client) as supervisor,
+        client_of(McpServer(supervisor), HANDSHAKE),
+    ):
+        result = await supervisor.execute(ToolCall("send", {"to": "bob"}))
 
     assert result.error is not None and result.error.code == "APPROVAL_UNAVAILABLE"

@@ -32,6 +32,7 @@ from tests.integrations.mcp.server.serving import (
     add,
     client_of,
     leaky,
+    meta_of,
     on_each_protocol,
     serving,
     text_of,
@@ -202,7 +203,7 @@ async def test_what_an_earlier_call_told_in_the_house_is_not_retold_to_a_client(
         server = McpServer(supervisor, request_context=lambda _request: me)
         first = await supervisor.execute(ToolCall("leaky"), idempotency_key="once")
         async with client_of(server, HANDSHAKE) as client:
-            again = await client.call_tool("leaky", {}, meta={"armory-trio/idempotency-key": "once"})
+            again = await client.call_tool("leaky", {}, meta=meta_of(**{"armory-trio__idempotency-key": "once"}))
 
     assert "u:p" in first.text
     assert again.is_error and "u:p" not in again.model_dump_json()
@@ -262,9 +263,9 @@ async def test_a_call_is_made_on_behalf_of_whom_the_host_says_within_its_own_con
         open_supervisor(Toolbox([whose]), default_request_context=house) as supervisor,
         client_of(McpServer(supervisor, request_context=ask), HANDSHAKE) as client,
     ):
-        mine = await client.call_tool("whose", {}, meta={"tenant": "acme"})
+        mine = await client.call_tool("whose", {}, meta=meta_of(tenant="acme"))
         with pytest.raises(MCPError, match="Internal error"):
-            await client.call_tool("whose", {}, meta={"tenant": "others"})
+            await client.call_tool("whose", {}, meta=meta_of(tenant="others"))
 
     assert mine.structured_content == {"owner": "run-7", "tenant": "acme", "may": ["read"]}
 
@@ -284,11 +285,11 @@ async def test_a_key_in_the_request_makes_two_calls_one() -> None:
         client_of(McpServer(supervisor), HANDSHAKE) as client,
     ):
         said = [
-            text_of(await client.call_tool("pay", {}, meta={"armory-trio/idempotency-key": "order-8"}))
+            text_of(await client.call_tool("pay", {}, meta=meta_of(**{"armory-trio__idempotency-key": "order-8"})))
             for _ in range(3)
         ]
         with pytest.raises(MCPError, match=r"idempotency-key.*text that is not blank"):
-            await client.call_tool("pay", {}, meta={"armory-trio/idempotency-key": 8})
+            await client.call_tool("pay", {}, meta=meta_of(**{"armory-trio__idempotency-key": 8}))
 
     assert said == ["1", "1", "1"] and ran == [1]
 

@@ -81,12 +81,14 @@ async def test_resources_and_prompts_are_served_by_functions_of_the_host(mode: M
 @requirement("mcp-server.handlers", "mcp-server.leaks")
 @on_each_protocol
 async def test_what_a_function_raises_reaches_the_client_only_where_it_is_an_answer(mode: Mode) -> None:
-    async with open_supervisor(Toolbox([add])) as supervisor:
-        async with client_of(McpServer(supervisor, resources=RESOURCES), mode) as client:
-            with pytest.raises(MCPError, match="no such memo: memo:///two"):
-                await client.read_resource("memo:///two")
-            with pytest.raises(MCPError, match="Internal error") as hidden:
-                await client.read_resource("memo:///broken")
+    async with (
+        open_supervisor(Toolbox([add])) as supervisor,
+        client_of(McpServer(supervisor, resources=RESOURCES), mode) as client,
+    ):
+        with pytest.raises(MCPError, match="no such memo: memo:///two"):
+            await client.read_resource("memo:///two")
+        with pytest.raises(MCPError, match="Internal error") as hidden:
+            await client.read_resource("memo:///broken")
 
     assert "u:p" not in str(hidden.value)
 

@@ -14,12 +14,13 @@ import trio
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.auth.settings import AuthSettings
+from mcp.types import jsonrpc
 
 from armory_trio import DefinitionError, RequestContext, Supervisor, Toolbox, ToolContext, open_supervisor, tool
 from armory_trio.integrations.mcp.server import HttpOptions, McpRequest, McpServer, StaticToken
 from armory_trio.integrations.mcp.server._history import History
 from armory_trio.integrations.mcp.server._request import ContextOf
-from tests.integrations.mcp.server.serving import MODERN, TOOLBOX, Mode, on_each_protocol, text_of
+from tests.integrations.mcp.server.serving import MODERN, TOOLBOX, Mode, on_each_protocol, text_of, until_active
 from tests.requirements import requirement
 
 # The HTTP client leaves generators of its own to the garbage collector when a stream is cut off.
@@ -94,14 +95,14 @@ class Raw:
 
 
 async def _read(answer: httpx2.Response, found: list[tuple[str, str]], count: int) -> None:
-    id = data = ""
-    async with aclosing(answer.aiter_lines()) as lines:
+    event: dict[str, str] = {}
+    async with aclosing(cast("AsyncGenerator[str]", answer.aiter_lines())) as lines:
         async for line in lines:
             name, _, value = line.partition(": ")
-            id, data = (value if name == "id" else id), (value if name == "data" else data)
-            if not line and (id or data):
-                found.append((id, data))
-                id = data = ""
+            event |= {name: value} if line else {}
+            if not line and event:
+                found.append((event.get("id", ""), event.get("data", "")))
+                event = {}
             if len(found) == count:
                 return
 
@@ -121,7 +122,7 @@ async def session(url: str) -> AsyncGenerator[Raw]:
 async def test_a_client_lists_calls_and_hears_over_http(mode: Mode) -> None:
     heard: list[str | None] = []
 
-    async def hear(_progress: float, _total: float | None, message: str | None) -> None:
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
         heard.append(message)
 
     async with over_http() as (url, _), Client(url, mode=mode) as client:
@@ -259,7 +260,9 @@ async def test_a_history_is_bounded_and_keeps_streams_apart() -> None:
     async def send(event: object) -> None:
         sent.append(cast("str | None", getattr(event, "event_id", None)))
 
-    ids = [await history.store_event(stream, None if number == 1 else _message()) for number, stream in enumerate("aabab")]
+    ids = [
+        await history.store_event(stream, None if number == 1 else _message()) for number, stream in enumerate("aabab")
+    ]
     forgotten = await history.replay_events_after(ids[0], send)
     stream = await history.replay_events_after(ids[2], send)
     unknown = await history.replay_events_after("no number", send)
@@ -268,9 +271,7 @@ async def test_a_history_is_bounded_and_keeps_streams_apart() -> None:
     assert sent == [ids[4]]
 
 
-def _message() -> object:
-    from mcp.types import jsonrpc  # noqa: PLC0415  # only here
-
+def _message() -> jsonrpc.JSONRPCMessage:
     return jsonrpc.JSONRPCNotification(jsonrpc="2.0", method="x")
 
 
@@ -297,8 +298,7 @@ async def test_a_later_client_that_drops_its_request_aborts_the_call() -> None:
     async with over_http() as (url, supervisor), httpx2.AsyncClient(timeout=20) as http:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(partial(http.post, url, json=request, headers=headers))
-            while not supervisor.active:
-                await trio.sleep(0.001)
+            await until_active(supervisor)
             nursery.cancel_scope.cancel()
         await supervisor.wait_idle()
         [shot] = supervisor.executions.inspect()
@@ -316,8 +316,7 @@ async def test_a_session_that_cancels_its_call_ends_that_request() -> None:
                 answers.append(await raw.post(call(1, "nap", seconds=3600)))
 
             nursery.start_soon(wait)
-            while not supervisor.active:
-                await trio.sleep(0.001)
+            await until_active(supervisor)
             cancel = {"requestId": 1, "reason": "not needed"}
             await raw.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel})
         alive = await raw.post(call(2, "add", a=1, b=2))
@@ -345,8 +344,7 @@ async def test_a_shut_down_answers_what_runs_and_ends_the_serving(mode: Mode) ->
                     said.append((await raw.http.post(url, json=request, headers=headers or raw.headers)).text)
 
                 calls.start_soon(nap)
-                while not supervisor.active:
-                    await trio.sleep(0.001)
+                await until_active(supervisor)
                 await supervisor.shutdown()
 
     assert "rested" in said[0]
@@ -376,17 +374,16 @@ async def test_an_address_that_is_taken_is_an_error_of_its_own() -> None:
 @requirement("mcp-server.arguments")
 @pytest.mark.parametrize(
     ("options", "field"),
-    [({"path": "mcp"}, "path"), ({"path": 3}, "path"), ({"auth": object()}, "auth"), ({"token": ""}, "token")],
+    [({"path": "mcp"}, "path"), ({"path": 3}, "path"), ({"auth": object()}, "auth")],
     ids=str,
 )
 def test_a_wrong_option_of_http_is_refused_with_its_name(options: dict[str, object], field: str) -> None:
     with pytest.raises(DefinitionError, match=field):
-        if "token" in options:
-            StaticToken(str(options["token"]))
-        else:
-            HttpOptions(**options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # what is refused
+        HttpOptions(**options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # what is refused
 
 
 @requirement("mcp-server.http.tokens")
 def test_a_token_is_not_shown() -> None:
     assert "s3cret" not in repr(StaticToken("s3cret"))
+    with pytest.raises(DefinitionError, match="token: is blank"):
+        StaticToken(" ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -13,12 +14,13 @@ import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp.types import jsonrpc
 
 from armory_trio import DefinitionError, Supervisor, Toolbox, open_supervisor, tool
 from armory_trio.integrations.mcp.server import McpServer, StandardStreams
 from armory_trio.integrations.mcp.server._lines import Ids, Lines, Refused, message_of
 from armory_trio.integrations.mcp.server._stdio import claimed
-from tests.integrations.mcp.server.serving import TOOLBOX, nap
+from tests.integrations.mcp.server.serving import TOOLBOX, nap, until_active
 from tests.requirements import requirement
 
 HELLO: Final = {
@@ -154,7 +156,7 @@ async def test_what_is_no_message_is_answered_with_an_error_and_the_session_goes
 async def test_ids_are_answered_as_they_came() -> None:
     ids: Sequence[str | int] = (1, "1", 2**53 + 1, "", "é", -1)
     async with lines_to() as (pipes, _, _):
-        await pipes.say(line(HELLO) + line(READY) + b"".join(call(id, "nap", seconds=0.05) for id in ids))
+        await pipes.say(line(HELLO) + line(READY) + b"".join(call(each, "nap", seconds=0.05) for each in ids))
         replies = (await pipes.replies(len(ids) + 1))[1:]
 
     assert sorted(map(repr, (reply["id"] for reply in replies))) == sorted(map(repr, ids))
@@ -163,18 +165,19 @@ async def test_ids_are_answered_as_they_came() -> None:
 
 @requirement("mcp-server.ids", "mcp-server.cancel")
 def test_cancelling_one_of_two_ids_that_look_alike_cancels_that_one() -> None:
-    ids, began = Ids(), {}
-    for given in ("1", 1):
-        message = ids.come_in(message_of(call(given), 1_000))
-        began[given] = message.id  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]  # a request
+    ids, began = Ids(), dict[str | int, str | int]()
+    for each in ("1", 1):
+        message = ids.come_in(message_of(call(each), 1_000))
+        assert isinstance(message, jsonrpc.JSONRPCRequest)
+        began[each] = message.id
     cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
     told = ids.come_in(message_of(line(cancel), 1_000))
     ids.settle(began[1])
-    answer = {"jsonrpc": "2.0", "result": {}}
-    outgoing = [ids.go_out(message_of(line({**answer, "id": began[given]}), 1_000)) for given in ("1", "1", 1)]
+    answer: dict[str, object] = {"jsonrpc": "2.0", "result": {}}
+    outgoing = [ids.go_out(message_of(line({**answer, "id": began[each]}), 1_000)) for each in ("1", "1", 1)]
 
     assert began["1"] == "1" and began[1] not in (1, "1")
-    assert told.params == {"requestId": began[1]}  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]  # a notification
+    assert isinstance(told, jsonrpc.JSONRPCNotification) and told.params == {"requestId": began[1]}
     assert [each is None for each in outgoing] == [False, True, True]
     assert len(ids) == 0
 
@@ -232,8 +235,7 @@ async def test_a_supervisor_that_is_shut_down_ends_the_serving_with_every_call_a
     async with lines_to() as (pipes, supervisor, ended):
         await pipes.say(line(HELLO) + line(READY) + call(1, "nap", seconds=0.05))
         await pipes.replies(1)
-        while not supervisor.active:
-            await trio.sleep(0.001)
+        await until_active(supervisor)
         await supervisor.shutdown()
         await ended.wait()
         [answered] = await pipes.replies(1)
@@ -257,7 +259,7 @@ async def test_messages_may_come_from_a_file(tmp_path: Path) -> None:
 def test_claimed_streams_are_kept_for_messages_and_put_back(capfd: pytest.CaptureFixture[str]) -> None:
     with claimed() as streams:
         os.write(1, b"printed\n")
-        os.system("echo started")
+        subprocess.run(["echo", "started"], check=True)
         found = os.read(0, 10)
         os.write(streams.stdout, b"a message\n")
         with pytest.raises(RuntimeError, match="served already"), claimed():
@@ -302,4 +304,19 @@ def test_no_bytes_do_more_than_be_refused(data: bytes) -> None:
     try:
         message_of(data, 1_000)
     except Refused as refused:
-        assert refused.error.error.code in (-32700, -32600)  # noqa: PT017  # anything else fails the test
+        assert refused.error.error.code in (-32700, -32600)  # anything else fails the test
+
+
+@requirement("mcp-server.stdio", "mcp-server.cancel")
+async def test_a_cancelled_call_does_not_hold_the_end_of_the_input_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("armory_trio.integrations.mcp.server._stdio._LAST_ANSWERS", 3600.0)
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+    async with lines_to() as (pipes, supervisor, ended):
+        await pipes.say(line(HELLO) + line(READY) + call(1, "nap", seconds=3600))
+        await until_active(supervisor)
+        await pipes.say(line(cancel))
+        await supervisor.wait_idle()
+        pipes.hang_up()
+        await ended.wait()
+
+    assert ended.is_set()

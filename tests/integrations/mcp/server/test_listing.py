@@ -49,6 +49,11 @@ def plain(name: str, **options: object) -> Tool[..., object]:
     return tool(name=name, **options)(run)  # type: ignore[call-overload, no-any-return]  # pyright: ignore[reportCallIssue, reportUnknownVariableType, reportArgumentType]  # options by name
 
 
+def keyed(_arguments: object) -> str:
+    """One key for all calls."""
+    return "k"
+
+
 async def all_tools(client: Client) -> list[types.Tool]:
     """All pages."""
     found = await client.list_tools()
@@ -102,7 +107,7 @@ async def test_a_tool_is_listed_with_its_contract_and_what_it_is(mode: Mode) -> 
         pytest.param(
             {"effect": "read-only", "risk": Risk(untrusted_output=True)}, (True, False, None, True), id="untrusted"
         ),
-        pytest.param({"idempotency_key": lambda _arguments: "k"}, (False, None, True, None), id="keyed"),
+        pytest.param({"idempotency_key": keyed}, (False, None, True, None), id="keyed"),
         pytest.param(
             {"metadata": {"mcp": {"annotations": {"openWorldHint": False, "idempotentHint": True}}}},
             (False, None, True, False),
@@ -228,7 +233,11 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol_that_names_a_near_one
 @requirement("mcp-server.visible")
 async def test_a_tool_that_cannot_be_used_now_is_not_listed_and_says_so_when_it_is_called() -> None:
     there = [True]
-    changing = plain("changing", availability=lambda _context: there[0])
+
+    def is_there(_context: object) -> bool:
+        return there[0]
+
+    changing = plain("changing", availability=is_there)
     async with serving(Toolbox([changing, add])) as (server, _), client_of(server, HANDSHAKE) as client:
         before = [each.name for each in (await client.list_tools()).tools]
         there[0] = False

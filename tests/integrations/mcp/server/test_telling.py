@@ -188,11 +188,11 @@ async def test_a_later_client_that_listens_is_told_of_changes() -> None:
     async with (
         open_supervisor(live) as supervisor,
         Client(McpServer(supervisor).sdk, mode=MODERN, cache=None) as client,
+        client.listen(tools_list_changed=True) as events,
     ):
-        async with client.listen(tools_list_changed=True) as events:
-            live.register(nap)
-            event = await events.__anext__()
-            names = [each.name for each in (await client.list_tools()).tools]
+        live.register(nap)
+        event = await events.__anext__()
+        names = [each.name for each in (await client.list_tools()).tools]
 
     assert type(event).__name__ == "ToolsListChanged" and names == ["add", "nap"]
 
