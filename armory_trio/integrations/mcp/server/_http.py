@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Final, Protocol, cast
+from typing import Final, cast
 
 import attrs
 import trio
@@ -25,7 +25,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from ....definitions._checks import text
 from ....engine._concurrency import open_private_nursery
@@ -42,19 +42,6 @@ _GRACEFUL: Final = 0.2
 """Seconds that the streams have on which clients hear of changes: they would never end by themselves."""
 
 _log: Final = logging.getLogger("armory_trio.mcp.http")
-
-
-class _Serve(Protocol):
-    """How Hypercorn serves on trio."""
-
-    async def __call__(
-        self,
-        app: ASGIApp,
-        config: Config,
-        *,
-        shutdown_trigger: Callable[[], Awaitable[None]],
-        task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
-    ) -> None: ...
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -174,9 +161,9 @@ async def _running(manager: StreamableHTTPSessionManager, _app: Starlette) -> As
 
 
 async def serve_app(
-    app: Starlette, host: str, port: int, path: str, stop: trio.Event, *, task_status: trio.TaskStatus[str]
+    app: Starlette, host: str, port: int, path: str, stop: trio.Event, *, ready: Callable[[str], None]
 ) -> None:
-    """Serve *app* until *stop*; *task_status* is told the URL.
+    """Serve *app* until *stop*; *ready* is told the URL once connections are taken.
 
     Raises:
         OSError: The address cannot be listened on.
@@ -188,7 +175,7 @@ async def serve_app(
     config.graceful_timeout = _GRACEFUL
     config.errorlog = _log
     config.include_server_header = False
-    run = cast("_Serve", serve)
+    run = cast("Callable[..., Awaitable[None]]", serve)
     answering = Gate()
 
     async def counted(scope: Scope, receive: Receive, send: Send) -> None:
@@ -205,4 +192,4 @@ async def serve_app(
 
     async with open_private_nursery() as nursery:
         await nursery.start(partial(run, counted, config, shutdown_trigger=until_answered))
-        task_status.started(f"http://{f'[{host}]' if ':' in host else host}:{bound[1]}{path}")
+        ready(f"http://{f'[{host}]' if ':' in host else host}:{bound[1]}{path}")

@@ -82,7 +82,7 @@ async def open_hub(supervisor: Supervisor) -> AsyncGenerator[Hub]:
     """A hub for as long as the block lasts. What it runs is cancelled at the end, so that such calls are aborted."""
     async with open_private_nursery() as nursery:
         hub = Hub(supervisor, nursery)
-        await nursery.start(hub.relay.run, name="armory_trio: mcp relay")
+        await nursery.start(hub.relay.follow_events, name="armory_trio: mcp relay")
         try:
             yield hub
         finally:

@@ -83,7 +83,7 @@ class Relay:
         self._lines: dict[str, Line] = {}
         self._next: Callable[[], object] | None = None
 
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    async def follow_events(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Bring every event to its line, until the supervisor is closed."""
         async with self._reader as events:
             self._next = events.next_nowait

@@ -252,9 +252,13 @@ class McpServer:
 
         chosen = (options or HttpOptions()).for_host(host)
         stop = trio.Event()
+
+        def ready(url: str) -> None:
+            task_status.started(url)
+
         async with open_private_nursery() as nursery:
             nursery.start_soon(self._end_with_supervisor, stop.set)
-            await serve_app(self.app(chosen), host, port, chosen.path, stop, task_status=task_status)
+            await serve_app(self.app(chosen), host, port, chosen.path, stop, ready=ready)
             nursery.cancel_scope.cancel("nothing is served any more")
 
     @asynccontextmanager

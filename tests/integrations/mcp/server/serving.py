@@ -162,7 +162,7 @@ async def wired(
             wire.keep(message)
 
     async with to_server, at_server, to_client, at_client, trio.open_nursery() as nursery:
-        nursery.start_soon(server.serve, at_server, to_client)
+        nursery.start_soon(server.serve, at_server, to_client)  # noqa: ASYNC113  # the handshake below waits for it
         nursery.start_soon(listen)
         await wire.request(
             0,

@@ -114,7 +114,7 @@ async def lines_to(
                 await McpServer(supervisor).serve_stdio(streams=pipes.streams, max_message_bytes=most)
                 ended.set()
 
-            nursery.start_soon(serve)
+            nursery.start_soon(serve)  # noqa: ASYNC113  # whoever writes to the pipe waits for it
             yield pipes, supervisor, ended
             nursery.cancel_scope.cancel()
 
