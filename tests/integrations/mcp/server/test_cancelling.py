@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from typing import Final
 
@@ -156,3 +157,43 @@ async def test_a_tool_that_cannot_be_stopped_holds_nobody_up() -> None:
 
         assert wire.replies(1) == []
     assert states in (["abort-requested"], ["cleanup-pending"])
+
+
+@requirement("mcp-server.cancel", "mcp-server.gone")
+async def test_nothing_is_kept_of_calls_that_are_over(autojump_clock: trio.abc.Clock) -> None:
+    async with serving() as (server, supervisor), wired(server) as wire:
+        [hub] = server._hubs  # pyright: ignore[reportPrivateUsage]  # what is left behind is not to be seen from outside
+        await wire.call("first", "tells")
+        await wire.reply("first")
+        await trio.testing.wait_all_tasks_blocked()
+        before = len(hub.nursery.child_tasks)
+        for number in range(100):
+            await wire.request(number, "tools/call", name="tells", arguments={}, _meta={"progressToken": number})
+            await wire.call(f"{number} slow", "nap", seconds=60)
+            await wire.cancel(f"{number} slow")
+        for number in range(100):
+            await wire.reply(number)
+        await supervisor.wait_idle()
+        await trio.testing.wait_all_tasks_blocked()
+
+        assert (len(hub.nursery.child_tasks), hub.parked, hub.relay._lines) == (before, {}, {})  # pyright: ignore[reportPrivateUsage]  # as above
+
+
+@requirement("mcp-server.gone", "mcp-server.stdout")
+async def test_a_host_that_cancels_the_serving_of_its_standard_streams_gets_them_back() -> None:
+    kept, (reading, writing) = os.dup(0), os.pipe()
+    os.dup2(reading, 0)
+    try:
+        async with open_supervisor(TOOLBOX) as supervisor:
+            for _ in range(2):  # the second time nobody holds them any more
+                with trio.move_on_after(0.05) as scope:
+                    await McpServer(supervisor).serve_stdio()
+                assert scope.cancelled_caught
+        os.write(writing, b"for the host")
+        found = os.read(0, 100)
+    finally:
+        os.dup2(kept, 0)
+        for fd in (kept, reading, writing):
+            os.close(fd)
+
+    assert found == b"for the host"
