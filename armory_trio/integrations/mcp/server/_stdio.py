@@ -175,9 +175,8 @@ class Reader:
         self._ended = True
 
     async def aclose(self) -> None:
-        """Read nothing more."""
+        """Read nothing more. No checkpoint: the SDK closes its own streams after this one, also when it is cancelled."""
         self.end()
-        await trio.lowlevel.checkpoint()
 
     def __aiter__(self) -> ReadStream[SessionMessage | Exception]:
         return self
