@@ -13,6 +13,7 @@ import pytest
 import trio
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.types import jsonrpc
 
@@ -209,6 +210,42 @@ async def test_nobody_gets_in_without_a_token_and_the_host_is_told_whose_it_is(m
                 said = text_of(await client.call_tool("whoami", {}))
 
     assert said == "ann"
+
+
+class Everybody(TokenVerifier):
+    """Takes every token for the name of whoever shows it."""
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        await trio.lowlevel.checkpoint()
+        return AccessToken(token=token, client_id=token, scopes=[])
+
+
+@requirement("mcp-server.http.tokens")
+async def test_a_session_belongs_to_who_opened_it() -> None:
+    options = HttpOptions(token_verifier=Everybody(), json_answers=True)
+    ann, eve = ({**HEADERS, "authorization": f"Bearer {who}"} for who in ("ann", "eve"))
+    async with over_http(options=options) as (url, _), httpx2.AsyncClient(timeout=20) as http:
+        opened = await http.post(url, json=hello(), headers=ann)
+        own = {"mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
+        mine = await http.post(url, json=call(1, "add", a=1, b=2), headers={**ann, **own})
+        stolen = await http.post(url, json=call(1, "add", a=1, b=2), headers={**eve, **own})
+
+    assert (mine.status_code, stolen.status_code) == (200, 404)
+
+
+@requirement("mcp-server.http")
+async def test_the_application_can_be_served_by_somebody_else() -> None:
+    async with open_supervisor(TOOLBOX) as supervisor:
+        app = McpServer(supervisor).app(HttpOptions(json_answers=True, kept_events=0))
+        async with (
+            app.router.lifespan_context(app),
+            httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://tools.example.com") as http,
+        ):
+            opened = await http.post("/mcp", json=hello(), headers=HEADERS)
+            own = {**HEADERS, "mcp-session-id": opened.headers["mcp-session-id"]}
+            answered = await http.post("/mcp", json=call(1, "add", a=1, b=2), headers=own)
+
+    assert answered.json()["result"]["content"][0]["text"] == "3"
 
 
 @requirement("mcp-server.http.tokens")
