@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 import msgspec
 from mcp import types
 from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import AccessToken
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
@@ -17,8 +18,6 @@ from ....definitions import RequestContext
 from .._meta import IDEMPOTENCY_KEY, trace_of
 
 if TYPE_CHECKING:
-    from mcp.server.auth.provider import AccessToken
-
     from ._hub import Hub
 
 Context: TypeAlias = "ServerRequestContext[Hub]"
