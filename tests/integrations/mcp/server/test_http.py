@@ -412,7 +412,7 @@ async def test_an_address_that_is_taken_is_an_error_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("options", "field"),
     [({"path": "mcp"}, "path"), ({"path": 3}, "path"), ({"auth": object()}, "auth")],
-    ids=str,
+    ids=["no slash", "no text", "no verifier"],
 )
 def test_a_wrong_option_of_http_is_refused_with_its_name(options: dict[str, object], field: str) -> None:
     with pytest.raises(DefinitionError, match=field):
