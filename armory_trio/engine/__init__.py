@@ -38,11 +38,11 @@ from ._lifecycle import Cleanup as Cleanup
 from ._lifecycle import Progress as Progress
 from ._lifecycle import Snapshot as Snapshot
 from ._lifecycle import State as State
-from ._opening import ErrorDetail as ErrorDetail
 from ._opening import call_directly as call_directly
 from ._opening import open_supervisor as open_supervisor
 from ._options import Budget as Budget
 from ._options import CallOptions as CallOptions
+from ._options import ErrorDetail as ErrorDetail
 from ._options import Limits as Limits
 from ._options import Retention as Retention
 from ._probes import Observed as Observed

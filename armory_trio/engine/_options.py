@@ -46,7 +46,8 @@ class CallOptions(TypedDict, total=False):
         trace: What telemetry hangs the call below, as its room says; handed on by reference. Calls that the tool makes
             do not inherit it.
         error_detail: What this call's result shows of an exception that the tool did not declare, and those of the calls
-            that it makes: ``message`` or ``declared``. By default as the supervisor was opened. It only makes stricter.
+            that it makes: ``message`` or ``declared``. By default as the supervisor was opened. It only makes stricter,
+            and what the ledger tells of an earlier call is told as that was.
     """
 
     owner_id: str | None

@@ -10,7 +10,7 @@ import msgspec
 from mcp import types
 from mcp.types.version import is_version_at_least
 
-from ...content import UnencodableResult, encode_json, words_for
+from ...content import encode_json, words_for
 from ...definitions import AudioContent, Content, ImageContent, JsonContent, LinkContent, TextContent, ToolResult
 from ._meta import ACTION, EFFECT, ERROR, EXECUTION, OUTCOME
 
@@ -50,7 +50,7 @@ def call_result(result: ToolResult[object], version: str, *, promised: bool, wra
         wrapped: Whether that schema holds the value as ``result``, because it is no object itself.
     """
     if result.outcome != "success":
-        text = types.TextContent(text=words_for(result))
+        text = types.TextContent(text=result.text or words_for(result))
         return types.CallToolResult(content=[text], is_error=True, _meta=_told(result))
     blocks = [mcp_block(block, version) for block in _shown(result.content, result.value)]
     structured = _structured(result, promised=promised, wrapped=wrapped)
@@ -66,10 +66,7 @@ def _structured(result: ToolResult[object], *, promised: bool, wrapped: bool) ->
         case (JsonContent(json=text),):
             pass
         case _ if promised:
-            try:
-                text = encode_json(result.value)
-            except UnencodableResult:  # a middleware's value; the words say what there is to say
-                return None
+            text = encode_json(result.value)
         case _:
             return None
     value: object = msgspec.json.decode(text)

@@ -47,8 +47,7 @@ def question_of(context: Context, request: ElicitRequest) -> types.ElicitRequest
     """
     capabilities = context.session.client_capabilities
     able = None if capabilities is None else capabilities.elicitation
-    if able is None:
-        raise ElicitationUnavailable(f"{request.tool_name!r} asked a question, and the client can put none to a person")
+    assert able is not None  # else the call carries no way to ask
     if request.url is not None:
         if able.url is None:
             raise ElicitationUnavailable(f"{request.tool_name!r} sent a person to a page, and the client can show none")

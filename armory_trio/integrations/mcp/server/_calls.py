@@ -12,7 +12,8 @@ import trio
 from mcp import types
 from mcp.shared.exceptions import MCPError
 
-from ....definitions import RequestContext, ToolCall, ToolError, ToolResult
+from ....content import words_for_error
+from ....definitions import RequestContext, TextContent, ToolCall, ToolError, ToolResult
 from ....engine import CallOptions, ErrorDetail, Supervisor
 from ....engine._concurrency import open_private_nursery
 from ....engine._options import Elicitor
@@ -220,4 +221,7 @@ class Calls:
             return result
         if ledger is None or ledger.outcome not in _RETOLD:
             return result
-        return msgspec.structs.replace(result, error=msgspec.structs.replace(error, message=_GENERIC, details=None))
+        told = msgspec.structs.replace(error, message=_GENERIC, details=None)
+        ran = result.attempts > 0 or result.effect != "none"
+        content = (TextContent(words_for_error(result.tool_name, told, result.effect, ran=ran)),)
+        return msgspec.structs.replace(result, error=told, content=content)

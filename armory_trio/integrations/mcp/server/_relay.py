@@ -93,8 +93,7 @@ class Relay:
 
     def catch_up(self) -> None:
         """Bring what has happened so far to its lines, at once: before a call is answered."""
-        if self._next is None:
-            return
+        assert self._next is not None
         try:
             while True:
                 self._sort(self._next())

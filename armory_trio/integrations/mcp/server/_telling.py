@@ -9,7 +9,6 @@ from typing import Final, get_args
 import msgspec
 from mcp import types
 from mcp.server.connection import allowed_log_levels
-from mcp.shared.exceptions import MCPError
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from ....content import UnencodableResult, encode_json
@@ -65,8 +64,8 @@ class Teller:
                     await self._tell_progress(None, None)
                 case LogWritten():
                     await self._tell_line(event)
-        except MCPError as error:  # the channel is gone; the call will learn it in its own way
-            _log.debug("a notification could not be sent: %s", error)
+        except Exception:  # noqa: BLE001  # in memory this is code of the client's; told or not, the call goes on
+            _log.debug("a client could not be told of its call", exc_info=True)
 
     async def _tell_progress(self, percent: float | None, message: str | None) -> None:
         self._of_hundred = self._of_hundred or percent is not None

@@ -151,6 +151,14 @@ async def test_a_client_that_has_forms_only_shows_no_page() -> None:
 
 
 @requirement("mcp-server.elicit.unavailable")
+async def test_a_client_that_has_pages_only_shows_no_form() -> None:
+    async with serving(TOOLS) as (server, _), wired(server, {"elicitation": {"url": {}}}) as wire:
+        await wire.call(1, "careful")
+
+        assert "nobody: 'careful' asked a question, and the client can only show pages" in str(await wire.reply(1))
+
+
+@requirement("mcp-server.elicit.unavailable")
 async def test_a_client_that_answers_a_question_with_an_error_could_not_ask() -> None:
     async with serving(TOOLS) as (server, _), wired(server, FORMS) as wire:
         await wire.call(1, "careful")

@@ -25,6 +25,7 @@ from armory_trio import (
 )
 from armory_trio.authority.signing import Keyring, SigningKey
 from armory_trio.integrations.mcp.server import McpCall, McpRequest, McpServer
+from armory_trio.integrations.mcp.server._catalogue import output_schema
 from armory_trio.middleware import Fence
 from tests.integrations.mcp.server.serving import (
     HANDSHAKE,
@@ -58,6 +59,11 @@ async def numbers() -> list[int]:
     return [1, 2, 3]
 
 
+@tool(effect="read-only", output=str)
+async def words() -> str:
+    return "a word"
+
+
 @tool(effect="read-only")
 async def mapping() -> dict[str, int]:
     return {"total": 5}
@@ -89,7 +95,7 @@ async def chunks():  # type: ignore[no-untyped-def]  # pyright: ignore[reportUnk
         yield number
 
 
-BOX: Final = Toolbox([add, leaky, point, numbers, mapping, nothing, streamed, linked, sound, chunks])
+BOX: Final = Toolbox([add, leaky, point, numbers, words, mapping, nothing, streamed, linked, sound, chunks])
 
 
 @requirement("mcp-server.values")
@@ -99,6 +105,7 @@ BOX: Final = Toolbox([add, leaky, point, numbers, mapping, nothing, streamed, li
     [
         ("point", '{"x":1,"y":2}', {"x": 1, "y": 2}),
         ("numbers", "[1,2,3]", {"result": [1, 2, 3]}),
+        ("words", "a word", {"result": "a word"}),
         ("mapping", '{"total":5}', {"total": 5}),
         ("nothing", "", None),
         ("chunks", "[0,1,2]", None),
@@ -198,15 +205,21 @@ async def test_the_text_of_an_undeclared_exception_stays_in_the_house(mode: Mode
 
 @requirement("mcp-server.leaks")
 async def test_what_an_earlier_call_told_in_the_house_is_not_retold_to_a_client() -> None:
+    @tool(effect_windows=True, effect={"class": "external-write", "targets": [{"kind": "service", "id": "bank"}]})
+    async def pay(ctx: ToolContext) -> None:
+        async with ctx.effect("pay"):
+            pass
+        raise RuntimeError("postgres://u:p@h")
+
     me = RequestContext(principal="ann", tenant="acme")
-    async with open_supervisor(Toolbox([leaky]), default_request_context=me) as supervisor:
-        server = McpServer(supervisor, request_context=lambda _request: me)
-        first = await supervisor.execute(ToolCall("leaky"), idempotency_key="once")
-        async with client_of(server, HANDSHAKE) as client:
-            again = await client.call_tool("leaky", {}, meta=meta_of(**{"armory-trio__idempotency-key": "once"}))
+    async with open_supervisor(Toolbox([pay]), default_request_context=me) as supervisor:
+        first = await supervisor.execute(ToolCall("pay"), idempotency_key="once")
+        async with client_of(McpServer(supervisor), HANDSHAKE) as client:
+            again = await client.call_tool("pay", {}, meta=meta_of(**{"armory-trio__idempotency-key": "once"}))
 
     assert "u:p" in first.text
     assert again.is_error and "u:p" not in again.model_dump_json()
+    assert "It has taken effect" in text_of(again)
 
 
 @requirement("mcp-server.leaks")
@@ -332,3 +345,41 @@ async def test_the_trace_of_the_client_comes_along_and_rubbish_does_not(
     assert isinstance(call, McpCall)
     assert (dict(call.trace), call.request_id, call.client) == (trace, 5, "wire/0")
     assert "INVALID_ARGUMENTS" in str(refused)
+
+
+@requirement("mcp-server.authority")
+async def test_where_the_host_says_nothing_the_supervisors_own_context_counts() -> None:
+    @tool(effect="read-only")
+    async def whose(ctx: ToolContext) -> str:
+        return str(ctx.request_context and ctx.request_context.principal)
+
+    house = RequestContext(principal="house")
+    async with open_supervisor(Toolbox([whose]), default_request_context=house) as supervisor:
+        server = McpServer(supervisor, request_context=lambda _request: None)
+        async with client_of(server, HANDSHAKE) as client:
+            assert text_of(await client.call_tool("whose", {})) == "house"
+
+
+@requirement("mcp-server.promised")
+@pytest.mark.parametrize(
+    ("schema", "listed"),
+    [
+        ({"type": "object"}, ({"type": "object"}, False)),
+        (
+            {"type": "array", "items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"type": "integer"}}},
+            (
+                {
+                    "type": "object",
+                    "properties": {"result": {"type": "array", "items": {"$ref": "#/$defs/a"}}},
+                    "required": ["result"],
+                    "$defs": {"a": {"type": "integer"}},
+                },
+                True,
+            ),
+        ),
+        ({"type": "array", "items": {"anyOf": [{"type": "null"}, {"$ref": "#"}]}}, (None, False)),
+    ],
+    ids=["an object", "definitions stay at the root", "a reference to all of it"],
+)
+def test_an_output_that_is_no_object_is_listed_as_a_part_of_one(schema: dict[str, object], listed: object) -> None:
+    assert output_schema(schema) == listed

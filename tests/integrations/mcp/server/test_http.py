@@ -18,7 +18,7 @@ from mcp.server.auth.settings import AuthSettings
 from mcp.types import jsonrpc
 
 from armory_trio import DefinitionError, RequestContext, Supervisor, Toolbox, ToolContext, open_supervisor, tool
-from armory_trio.integrations.mcp.server import HttpOptions, McpRequest, McpServer, StaticToken
+from armory_trio.integrations.mcp.server import HttpOptions, McpRequest, McpServer, StaticToken, is_loopback
 from armory_trio.integrations.mcp.server._history import History
 from armory_trio.integrations.mcp.server._request import ContextOf
 from tests.integrations.mcp.server.serving import MODERN, TOOLBOX, Mode, on_each_protocol, text_of, until_active
@@ -417,6 +417,15 @@ async def test_an_address_that_is_taken_is_an_error_of_its_own() -> None:
 def test_a_wrong_option_of_http_is_refused_with_its_name(options: dict[str, object], field: str) -> None:
     with pytest.raises(DefinitionError, match=field):
         HttpOptions(**options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # what is refused
+
+
+@requirement("mcp-server.http.names")
+@pytest.mark.parametrize(
+    ("host", "only_here"),
+    [("localhost", True), ("127.0.0.1", True), ("127.8.8.8", True), ("::1", True), ("0.0.0.0", False), ("a.b", False)],  # noqa: S104  # as said
+)
+def test_what_is_reached_from_this_machine_alone_is_known(host: str, *, only_here: bool) -> None:
+    assert is_loopback(host) is only_here
 
 
 @requirement("mcp-server.http.tokens")

@@ -10,16 +10,18 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final, cast
 
+import anyio
 import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc
 
 from armory_trio import DefinitionError, Supervisor, Toolbox, open_supervisor, tool
 from armory_trio.integrations.mcp.server import McpServer, StandardStreams
 from armory_trio.integrations.mcp.server._lines import Ids, Lines, Refused, message_of
-from armory_trio.integrations.mcp.server._stdio import claimed
+from armory_trio.integrations.mcp.server._stdio import claimed, open_lines
 from tests.integrations.mcp.server.serving import TOOLBOX, nap, until_active
 from tests.requirements import requirement
 
@@ -320,3 +322,45 @@ async def test_a_cancelled_call_does_not_hold_the_end_of_the_input_up(monkeypatc
         await ended.wait()
 
     assert ended.is_set()
+
+
+@requirement("mcp-server.stdio")
+async def test_the_last_line_needs_no_line_feed() -> None:
+    async with lines_to() as (pipes, _, ended):
+        await pipes.say(line(HELLO) + line(READY) + call(1).strip())
+        pipes.hang_up()
+        replies = await pipes.replies(2)
+        await ended.wait()
+
+    assert replies[1]["id"] == 1
+
+
+@requirement("mcp-server.stdio")
+async def test_an_input_that_cannot_be_read_is_at_its_end(tmp_path: Path) -> None:
+    fd = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with trio.fail_after(30):
+            async with open_supervisor(TOOLBOX) as supervisor:
+                await McpServer(supervisor).serve_stdio(streams=StandardStreams(fd, fd))
+    finally:
+        os.close(fd)
+
+
+@requirement("mcp-server.ids")
+async def test_whatever_asks_for_it_no_id_is_answered_twice() -> None:
+    answer = jsonrpc.JSONRPCResponse(jsonrpc="2.0", id=1, result={})
+    with piped() as pipes, trio.fail_after(30):
+        async with open_lines(pipes.streams, 1_000) as lines, lines.reader as reader:
+            await pipes.say(call(1) + line({"jsonrpc": "1.0", "id": 1, "method": "x"}) + call("last"))
+            first, last = await reader.receive(), await reader.receive()
+            for _ in range(3):
+                await lines.writer.send(SessionMessage(answer))
+            await lines.writer.send(SessionMessage(answer.model_copy(update={"id": "last"})))
+            pipes.hang_up()
+            with pytest.raises(anyio.EndOfStream):
+                await reader.receive()
+            replies = await pipes.replies(3)
+
+    assert isinstance(first, SessionMessage) and isinstance(last, SessionMessage)
+    # The one in the middle is no message, and its id is that of a request that waits.
+    assert [reply["id"] for reply in replies] == [None, 1, "last"]

@@ -9,6 +9,7 @@ from typing import cast
 import pytest
 import trio
 from mcp import Client, types
+from mcp.server.session import ServerSession
 
 from armory_trio import LiveToolbox, Toolbox, ToolContext, open_supervisor, tool
 from armory_trio.integrations.mcp.server import McpServer
@@ -88,6 +89,35 @@ async def test_a_client_that_does_not_read_holds_no_tool_up() -> None:
 
     assert heard == sorted(set(heard))
     assert heard[-1] == 99.99
+
+
+@requirement("mcp-server.progress")
+async def test_a_notification_that_fails_costs_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_arguments: object) -> None:
+        raise RuntimeError("the wire is cut")
+
+    monkeypatch.setattr(ServerSession, "report_progress", fail)
+    async with serving() as (server, _), wired(server) as wire:
+        await wire.call(1, "tells")
+
+        assert "told" in str(await wire.reply(1))
+
+
+@requirement("mcp-server.progress")
+async def test_what_cannot_be_said_is_left_out() -> None:
+    @tool(effect="read-only")
+    async def odd(ctx: ToolContext) -> str:
+        ctx.progress(100)
+        ctx.progress(100, "more than all")
+        ctx.log("info", "see this", {"thing": object()})
+        return "odd"
+
+    async with serving(Toolbox([odd])) as (server, _), wired(server) as wire:
+        await wire.request(1, "tools/call", name="odd", arguments={}, _meta={"progressToken": 1})
+        await wire.reply(1)
+
+        assert [each["progress"] for each in told(wire, "notifications/progress")] == [100]
+        assert [each["data"] for each in told(wire, "notifications/message")] == ["see this"]
 
 
 @requirement("mcp-server.logs")
