@@ -24,7 +24,10 @@ EFFECT_CLASS: Final = "armory-trio/effect-class"
 TAGS: Final = "armory-trio/tags"
 """In a listed tool: its whole id, what its definition amounts to, what it does to the world, words to find it by."""
 
-_TRACEPARENT: Final = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?")
+_IDS: Final = "(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
+_TRACEPARENT: Final = re.compile(f"00-{_IDS}|(?!00|ff)[0-9a-f]{{2}}-{_IDS}(?:-.*)?")
+"""As W3C Trace Context has it: what follows the flags is for versions that are still to come."""
+
 _ALONG: Final = ("tracestate", "baggage")
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
+import attrs
 import msgspec
 from mcp import types
 from mcp.server.auth.middleware.auth_context import get_access_token
@@ -52,8 +53,11 @@ class McpRequest(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     default: RequestContext | None = None
 
 
-class McpCall(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+@attrs.frozen(kw_only=True, eq=False)
+class McpCall(Mapping[str, str]):
     """Where a call came from: what a tool that is called over MCP finds as ``ctx.metadata``.
+
+    As a mapping it is the trace context, so that telemetry finds it where it looks for one.
 
     Args:
         request_id: The id of the request in its session.
@@ -68,6 +72,15 @@ class McpCall(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     session_id: str | None
     meta: Mapping[str, object]
     trace: Mapping[str, str]
+
+    def __getitem__(self, key: str) -> str:
+        return self.trace[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.trace)
+
+    def __len__(self) -> int:
+        return len(self.trace)
 
 
 ContextOf = Callable[[McpRequest], Awaitable[RequestContext | None] | RequestContext | None]

@@ -39,6 +39,7 @@ from tests.integrations.mcp.server.serving import (
     text_of,
     wired,
 )
+from tests.observability.exporting import Exported, context_of
 from tests.requirements import requirement
 
 TRACE: Final = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -322,7 +323,8 @@ async def test_a_key_in_the_request_makes_two_calls_one() -> None:
         pytest.param({"traceparent": 42}, {}, id="a number"),
         pytest.param({"traceparent": TRACE.replace("00-", "ff-", 1)}, {}, id="no such version"),
         pytest.param({"traceparent": f"00-{'0' * 32}-b7ad6b7169203331-01"}, {}, id="no trace"),
-        pytest.param({"traceparent": f"{TRACE}-extra"}, {"traceparent": f"{TRACE}-extra"}, id="a later version"),
+        pytest.param({"traceparent": f"{TRACE}-extra"}, {}, id="too long"),
+        pytest.param({"traceparent": f"01{TRACE[2:]}-x"}, {"traceparent": f"01{TRACE[2:]}-x"}, id="a later version"),
     ],
 )
 async def test_the_trace_of_the_client_comes_along_and_rubbish_does_not(
@@ -344,6 +346,7 @@ async def test_the_trace_of_the_client_comes_along_and_rubbish_does_not(
     [call] = found
     assert isinstance(call, McpCall)
     assert (dict(call.trace), call.request_id, call.client) == (trace, 5, "wire/0")
+    assert (dict(call), len(call)) == (trace, len(trace))
     assert "INVALID_ARGUMENTS" in str(refused)
 
 
@@ -383,3 +386,18 @@ async def test_where_the_host_says_nothing_the_supervisors_own_context_counts() 
 )
 def test_an_output_that_is_no_object_is_listed_as_a_part_of_one(schema: dict[str, object], listed: object) -> None:
     assert output_schema(schema) == listed
+
+
+@requirement("mcp-server.trace")
+@pytest.mark.parametrize(("parent", "joined"), [(TRACE, True), ("rubbish", False)])
+async def test_the_span_of_a_call_is_in_the_trace_of_its_client(parent: str, *, joined: bool) -> None:
+    exported = Exported()
+    async with exported.supervisor(Toolbox([add])) as supervisor, wired(McpServer(supervisor)) as wire:
+        meta = {"traceparent": parent}
+        await wire.request(1, "tools/call", name="add", arguments={"a": 1, "b": 2}, _meta=meta)
+        await wire.reply(1)
+        await supervisor.wait_idle()
+    span = exported.of_tool("add")
+
+    assert (f"{context_of(span).trace_id:032x}" == TRACE[3:35]) is joined
+    assert (span.parent is not None and f"{span.parent.span_id:016x}" == TRACE[36:52]) is joined
