@@ -37,6 +37,36 @@ ROOMS: Final = frozenset({"gateway", "ledger", "mcp"})
 """What may be waited for."""
 
 SURROUNDINGS: Final[Catalogue] = {
+    # -- MCP
+    "1.9": Section(
+        16,
+        {
+            "1": "differs: An MCP server is made by an async factory",
+            "2": "mcp-server.visible",
+            "3": "mcp-server.names",
+            "4": "mcp-server.changes",
+            "5, 7": "mcp-server.list",
+            "6": "differs: A tool may show MCP clients another schema than its own",
+            "8": "mcp-server.hints",
+            "9": "mcp-server.cancel, mcp-server.elicit, mcp-server.trace",
+            "10": "mcp-server.authority, mcp-server.keys",
+            "11": "mcp-server.values; differs: JSON for MCP clients is indented, and what has no form is a placeholder",
+            "12": "mcp-server.errors; differs: `format_result` puts another answer in the place of a result",
+            "13": "mcp-server.pauses, mcp-server.approve",
+            "14": "mcp-server.cancel, mcp-server.http, mcp-server.stdio",
+            "15": "differs: Tools are exported with handlers for somebody else's MCP server",
+            "16": "differs: A missing MCP SDK is an error of its own",
+        },
+    ),
+    "1.10": Section(
+        6,
+        {
+            "1, 3-5": "mcp-server.elicit",
+            "2": "mcp-server.elicit.unavailable",
+            "6": "later: mcp",
+        },
+    ),
+    "1.11": Section(7, {"1-7": "differs: Slow tools are MCP tasks, which clients poll"}),
     # -- tools from elsewhere
     "1.15": Section(
         16,
@@ -449,7 +479,7 @@ SURROUNDINGS: Final[Catalogue] = {
             "2": "toolbox.query.inputs, kits.search-tools.finds, toolbox.search.ranked",
             "3": "testing.record",
             "4": "composition.like-any, composition.strictest, composition.availability",
-            "5": "composition.pause; later: mcp",
+            "5": "composition.pause, mcp-server.pauses",
             "6": "cache.same, cache.authority",
             "7": "providers.malformed-never-runs",
             "8": "fence.values, fencing.unguessable, fencing.stream, fence.errors, fence.order",
@@ -458,7 +488,8 @@ SURROUNDINGS: Final[Catalogue] = {
             "10": "openapi.path-stays, openapi.one-server, openapi.cancellation",
             "35": "openapi.found",
             "11": "contracts.schema.legal, contracts.schema.hard",
-            "12, 25": "later: mcp",
+            "12": "mcp-server.list",
+            "25": "mcp-server.changes; later: mcp",
             "13": "later: gateway",
             "14": "authorities.tiers",
             "15-16": "compiling.strict, compiling.legal",

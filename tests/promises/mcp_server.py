@@ -10,17 +10,18 @@ from ._promise import Requirement
 PROMISES: Final[Mapping[str, Requirement]] = {
     # -- listing
     "mcp-server.list": Requirement(
-        "design 13",
+        "design 13, surroundings 1.9 and surroundings 9",
         "A tool is listed with its contract, title, description, id and digest; its other metadata stays private.",
         divergence="Elsewhere all metadata of a tool is published unless it says what is to be.",
     ),
     "mcp-server.hints": Requirement(
-        "design 5",
+        "design 5, surroundings 1.9",
         "Hints follow from how a tool counts; what a tool says for itself never makes it look more harmless.",
         divergence="Elsewhere hints come from one flag, and what a tool says for itself stands.",
     ),
     "mcp-server.names": Requirement(
-        "design 13", "Names are legal and one to one, and the one that a name means is the one that is listed."
+        "design 13, surroundings 1.9",
+        "Names are legal and one to one, and the one that a name means is the one that is listed.",
     ),
     "mcp-server.pages": Requirement(
         "field case 78",
@@ -28,7 +29,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "toolbox changed, and a cursor that nobody gave out is refused.",
     ),
     "mcp-server.visible": Requirement(
-        "design 13",
+        "design 13, surroundings 1.9",
         "A client sees and calls only what it may know of; what cannot be used now is not listed, and says so when it "
         "is called.",
     ),
@@ -36,14 +37,14 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 16 no. 13", "An unknown tool is an error of the protocol that names a near one."
     ),
     "mcp-server.changes": Requirement(
-        "field case 83",
+        "field case 83, surroundings 1.9 and surroundings 9",
         "When the toolbox is exchanged every open session is told, and what is called from then on is the new one.",
         divergence="Elsewhere a server shows the toolbox that it was made of for ever.",
     ),
     "mcp-server.arguments": Requirement("design 13", "A wrong argument of a server is refused with its name."),
     # -- calling
     "mcp-server.values": Requirement(
-        "design 13",
+        "design 13, surroundings 1.9",
         "A value comes as words, and as structured content where it is an object or was promised; pictures, sounds and "
         "links come as what they are, or described to clients that cannot show them.",
     ),
@@ -51,7 +52,8 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 13", "An output schema is listed only where what comes out is sure to fit it."
     ),
     "mcp-server.errors": Requirement(
-        "design 7", "An error says in words whether the call ran, what the world may have seen, and what to do."
+        "design 7, surroundings 1.9",
+        "An error says in words whether the call ran, what the world may have seen, and what to do.",
     ),
     "mcp-server.leaks": Requirement(
         "field case 79",
@@ -59,16 +61,19 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "stands in its place.",
     ),
     "mcp-server.pauses": Requirement(
-        "design 12",
+        "design 12, surroundings 1.9 and surroundings 9",
         "A call that waits for an approval is an error that says so.",
         divergence="Elsewhere it is an empty success.",
     ),
     "mcp-server.authority": Requirement(
-        "design 12", "A call is made on behalf of whom the host says, never with more than its own context gives."
+        "design 12, surroundings 1.9",
+        "A call is made on behalf of whom the host says, never with more than its own context gives.",
     ),
-    "mcp-server.keys": Requirement("design 12", "An idempotency key in the `_meta` of requests makes two calls one."),
+    "mcp-server.keys": Requirement(
+        "design 12, surroundings 1.9", "An idempotency key in the `_meta` of requests makes two calls one."
+    ),
     "mcp-server.trace": Requirement(
-        "field case 96",
+        "field case 96, surroundings 1.9",
         "A trace context in the `_meta` of a request reaches the call's metadata; malformed ones are passed over, and "
         "neither is an argument.",
     ),
@@ -80,12 +85,12 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     ),
     # -- asking
     "mcp-server.elicit": Requirement(
-        "design 8 and 13",
+        "design 8 and 13, surroundings 1.9 and surroundings 1.10",
         "A tool's question reaches the person behind the client, in every protocol version, also several at once, and "
         "goes on with the answer.",
     ),
     "mcp-server.elicit.unavailable": Requirement(
-        "design 8", "Where the client can put no question of a kind, a tool that asks is told so."
+        "design 8, surroundings 1.10", "Where the client can put no question of a kind, a tool that asks is told so."
     ),
     "mcp-server.elicit.bound": Requirement(
         "design 12",
@@ -93,13 +98,13 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "cancelled in the end.",
     ),
     "mcp-server.approve": Requirement(
-        "design 12",
+        "design 12, surroundings 1.9",
         "The person behind a client is asked whether a call may run while it waits; where nobody can be asked it is "
         "refused.",
     ),
     # -- ending
     "mcp-server.cancel": Requirement(
-        "design 16 no. 7, field case 69",
+        "design 16 no. 7, field case 69, surroundings 1.9",
         "A call whose client cancels it is aborted, source `caller`, and never answered; cancelling what is not there "
         "changes nothing.",
     ),
@@ -129,12 +134,13 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "field case 80", "What tools and their programs print does not reach the client, and they find an empty input."
     ),
     "mcp-server.stdio": Requirement(
-        "design 13, field case 76",
+        "design 13, field case 76, surroundings 1.9",
         "A client that starts `armory-trio mcp` lists and calls; at the end of its input the server is gone, a signal "
         "drains it.",
     ),
     "mcp-server.http": Requirement(
-        "design 13", "Clients of both kinds of protocol are served over streamable HTTP on Hypercorn's trio worker."
+        "design 13, surroundings 1.9",
+        "Clients of both kinds of protocol are served over streamable HTTP on Hypercorn's trio worker.",
     ),
     "mcp-server.http.names": Requirement(
         "design 13", "On a loopback address only requests that name it are answered, so that web pages are kept out."
