@@ -33,7 +33,7 @@ class Section(msgspec.Struct, frozen=True):
 
 Catalogue = Mapping[str, Section]
 
-ROOMS: Final = frozenset({"gateway", "ledger", "mcp"})
+ROOMS: Final = frozenset({"gateway", "ledger"})
 """What may be waited for."""
 
 SURROUNDINGS: Final[Catalogue] = {
@@ -63,7 +63,7 @@ SURROUNDINGS: Final[Catalogue] = {
         {
             "1, 3-5": "mcp-server.elicit",
             "2": "mcp-server.elicit.unavailable",
-            "6": "later: mcp",
+            "6": "mcp-client.elicit",
         },
     ),
     "1.11": Section(7, {"1-7": "differs: Slow tools are MCP tasks, which clients poll"}),
@@ -489,7 +489,7 @@ SURROUNDINGS: Final[Catalogue] = {
             "35": "openapi.found",
             "11": "contracts.schema.legal, contracts.schema.hard",
             "12": "mcp-server.list",
-            "25": "mcp-server.changes; later: mcp",
+            "25": "mcp-server.changes, mcp-client.paging, mcp-client.oauth",
             "13": "later: gateway",
             "14": "authorities.tiers",
             "15-16": "compiling.strict, compiling.legal",

@@ -84,7 +84,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 8", "Progress resets the idle timeout of a call, under a cap that nothing resets."
     ),
     "mcp-client.elicit": Requirement(
-        "design 13",
+        "design 13 and surroundings 1.10",
         "A server's question to a person is asked by the call that it is about, with its clocks standing still; where "
         "that cannot be told, or the call has no way to ask, it is declined.",
     ),
@@ -96,7 +96,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "The idempotency key and the trace of a call go along in `_meta`; rubbish does not.",
     ),
     "mcp-client.paging": Requirement(
-        "field case 78 and surroundings 1.12",
+        "field case 78 and surroundings 1.12 and surroundings 9",
         "A list is followed to its end, an empty cursor included; one without an end is an error.",
     ),
     "mcp-client.stray": Requirement(
@@ -129,7 +129,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "not run says so.",
     ),
     "mcp-client.oauth": Requirement(
-        "design 13 and surroundings 1.13",
+        "design 13 and surroundings 1.13 and surroundings 9",
         "A server that wants a person's consent gets it, once: authorization code with PKCE, tokens that are refreshed "
         "and kept in a file that only their owner can read.",
     ),
