@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import Generic, Protocol, TypeVar
@@ -138,6 +139,8 @@ class Inside:
         self.closed = False
         """Whether nothing can cross any more."""
         self.readers: dict[Leftover, None] = {}
+        self._line: OrderedDict[object, None] = OrderedDict()
+        """The work that has not begun, in the order in which it came."""
 
     async def run(self) -> None:
         """Open the supervisor, wait until the host leaves, and end everything: the whole run.
@@ -161,13 +164,19 @@ class Inside:
                     self.supervisor = supervisor
                     self._on_open()
                     await self._leave.wait()
-                    # Calls that were made before are in the queue of the scheduler, in any order: let them in first.
-                    await trio.lowlevel.checkpoint()
+                    await self.let_in()
         except trio.Cancelled:
             raise
         except BaseException as exc:  # noqa: ASYNC103, BLE001  # raised again at the end of the run
             return Error(exc)
         return Value(None)
+
+    async def let_in(self) -> None:
+        """Return when the calls that were made before have begun. They are in the queue of the scheduler."""
+        await trio.lowlevel.checkpoint()
+        last = next(reversed(self._line), None)
+        while last in self._line:
+            await trio.lowlevel.checkpoint()
 
     def leave(self) -> None:
         """The host leaves its block normally: drain."""
@@ -185,5 +194,26 @@ class Inside:
         """
         if self.closed:
             raise AdmissionClosed(CLOSED)
-        nursery = self._waiting if waits else self._work
-        nursery.start_soon(crossing.run, async_fn, name="armory_trio: crossing")
+        if waits:
+            self._waiting.start_soon(crossing.run, async_fn, name="armory_trio: crossing")
+            return
+        self._line[crossing] = None
+        self._work.start_soon(self._run_in_line, crossing, async_fn, name="armory_trio: crossing")
+
+    async def _run_in_line(self, crossing: Crossing[T], async_fn: Callable[[], Awaitable[T]]) -> None:
+        """Begin *crossing* when all that came before it has begun, or was given up.
+
+        Trio lets the tasks that became ready together run in their order, or in the reverse of it. All of them are ready:
+        those whose turn has not come ask again in the next round, of which few are needed.
+        """
+
+        async def begin() -> T:
+            while next(iter(self._line)) is not crossing:
+                await trio.lowlevel.checkpoint()
+            del self._line[crossing]
+            return await async_fn()
+
+        try:
+            await crossing.run(begin)
+        finally:
+            self._line.pop(crossing, None)

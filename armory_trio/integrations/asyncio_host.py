@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Literal, TypeVar, Unpack
 
-import trio
 from typing_extensions import TypeVar as TypeVarWithDefault
 
 from ..definitions import ToolCall, ToolResult
@@ -241,8 +240,7 @@ class AsyncioHost(AsyncioApprovals):
         """
 
         async def shutdown() -> Report:
-            # Calls that were made before are in the queue of the scheduler, in any order: let them in first.
-            await trio.lowlevel.checkpoint()
+            await self._side.inside.let_in()
             return await self.supervisor.shutdown(mode, drain_for=drain_for)
 
         return await self._side.run(shutdown)

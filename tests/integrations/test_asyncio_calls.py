@@ -61,6 +61,43 @@ def test_a_batch_answers_in_call_order_and_takes_the_options_of_a_batch(run: Run
     run(main)
 
 
+@requirement("asyncio.order")
+@on_each_loop
+def test_calls_that_are_gathered_are_admitted_in_their_order(run: Run) -> None:
+    wrote: list[int] = []
+
+    @tool(writes=["the list"])
+    async def write(number: int) -> None:
+        wrote.append(number)
+        await trio.lowlevel.checkpoint()
+
+    async def main() -> None:
+        async with open_asyncio_host(Toolbox([write])) as host:
+            for count in range(30):  # by chance, each would be right every other time
+                wrote.clear()
+                await asyncio.gather(*(host.execute(ToolCall("write", {"number": n})) for n in range(count)))
+                assert wrote == list(range(count))
+
+    run(main)
+
+
+@requirement("asyncio.order")
+@on_each_loop
+def test_calls_that_are_given_up_before_they_begin_hold_up_nobody(run: Run) -> None:
+    async def main() -> None:
+        async with open_asyncio_host(TOOLBOX) as host:
+            for _ in range(20):
+                tasks = [asyncio.create_task(host.execute(SUM)) for _ in range(10)]
+                await asyncio.sleep(0)
+                for task in tasks[::3]:
+                    task.cancel()
+                results = await asyncio.gather(*tasks, return_exceptions=True)
+                kept = [result for number, result in enumerate(results) if number % 3]
+                assert all(not isinstance(result, BaseException) and result.value == 8 for result in kept)
+
+    run(main)
+
+
 @requirement("asyncio.native")
 @on_each_loop
 def test_start_answers_a_handle_at_once(run: Run) -> None:

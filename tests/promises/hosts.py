@@ -15,6 +15,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "asyncio.own-work": Requirement(
         "design 13", "A program makes 1,000 calls at once while the loop goes on with the program's own work."
     ),
+    "asyncio.order": Requirement("design 9", "Calls that are made one after the other are admitted in that order."),
     "asyncio.abort-answers": Requirement(
         "design 8", "An execution that is aborted answers its asyncio caller a result."
     ),
