@@ -2,7 +2,7 @@
 
 # The package is only there in the environment that is made for it, so nothing here can be checked beside ours.
 # mypy: ignore-errors
-# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportOptionalSubscript=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportOptionalSubscript=false, reportReturnType=false
 
 from __future__ import annotations
 
