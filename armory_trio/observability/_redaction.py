@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, cast
 
@@ -15,7 +15,8 @@ REDACTED: Final = "[redacted]"
 PRIVILEGED: Final = frozenset(
     (
         *("arguments", "args", "kwargs", "result", "results", "headers", "cookies", "metadata", "requestcontext"),
-        *("authorization", "auth", "cookie", "credential", "credentials", "jwt", "otp", "pin", "cvv", "cvc"),
+        *("authorization", "proxyauthorization", "auth", "cookie", "setcookie", "credential", "credentials"),
+        *("jwt", "otp", "pin", "pwd", "cvv", "cvc"),
     )
 )
 """Names whose values are masked whatever they are, in small letters and without ``_`` and ``-``."""
@@ -23,15 +24,25 @@ PRIVILEGED: Final = frozenset(
 SECRET: Final = ("password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey", "bearer")
 """What a name has in it whose value is masked, unless that is a number or nothing: there are ``max_tokens``, too."""
 
-_WORDS: Final = r"pass(?:word|wd|phrase)|secret|token|api[-_ ]?key|access[-_ ]?key|private[-_ ]?key"
+_WORDS: Final = r"pass(?:word|wd|phrase)|(?<![a-z])pwd|secret|token|api[-_ ]?key|access[-_ ]?key|private[-_ ]?key"
 _NOT_YET: Final = re.escape(REDACTED[:-1])
+_END: Final = r"\\*[\"']?"
+"""What may stand behind a name: a quotation mark, however often it was escaped."""
+
+_QUOTED: Final = r"\\+\"[^\"]*\"|\"(?:[^\"\\]|\\\"?)*\"|'(?:[^'\\]|\\'?)*'"
+"""A text in quotation marks, which may have some that are escaped, once or more often, in it."""
+
+_SCHEMES: Final = "digest|aws4-[a-z0-9-]+|oauth|hawk|mac|signature"
+"""Of authorizations that go on to the end of the line."""
 
 PATTERNS: Final = tuple(
     re.compile(pattern)
     for pattern in (
         r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
-        rf"(?i)\bcookie[\"']?\s*[=:]\s*(?P<secret>(?!{_NOT_YET})[^\r\n]+)",
-        rf"(?i)authorization[\"']?\s*[=:]\s*[\"']?(?:[a-z]+\s+)?(?P<secret>(?!{_NOT_YET})[^\s\"',;]+)",
+        rf"(?i)(?:{_WORDS}|authorization|cookie)\\*[\"']\s*,\s*b?(?P<secret>(?!{_NOT_YET})(?:{_QUOTED}))",
+        rf"(?i)\bcookie{_END}\s*[=:]\s*(?P<secret>(?!{_NOT_YET})[^\r\n]+)",
+        rf"(?i)authorization{_END}\s*[=:]\s*{_END}(?:{_SCHEMES})\s+(?P<secret>(?!{_NOT_YET})[^\r\n]+)",
+        rf"(?i)authorization{_END}\s*[=:]\s*{_END}(?:[a-z]+\s+)?(?P<secret>(?!{_NOT_YET})[^\s\"',;]+)",
         r"(?i)\bbearer\s+(?P<secret>[\w.~+/=-]{6,})",
         r"(?<![\w-])eyJ[\w-]{6,}\.[\w-]{6,}\.[\w-]*",
         r"\b[spr]k[-_][\w-]{12,}",
@@ -39,8 +50,8 @@ PATTERNS: Final = tuple(
         r"\bAIza[\w-]{30,}",
         r"\bgh[pousr]_\w{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}",
         r"\bxox[abeoprs]-[\w-]{8,}",
-        r"://[^\s/:@]*:(?P<secret>[^\s/@]+)@",
-        rf"(?i)(?:{_WORDS})[\"']?\s*[=:]\s*(?P<secret>(?!{_NOT_YET})(?:\"[^\"]*\"|'[^']*'|[^\s,;&)}}\]]+))",
+        r"://[^\s/:@]*:(?P<secret>[^\s/]+)@",
+        rf"(?i)(?:{_WORDS}){_END}\s*[=:]\s*(?P<secret>(?!{_NOT_YET})(?:{_QUOTED}|[^\s,;&)}}\]]+))",
     )
 )
 """What secrets look like; where a part is called ``secret``, only that is masked."""
@@ -60,7 +71,13 @@ def _masked(found: re.Match[str]) -> str:
 
 
 def _plain(name: object) -> str:
-    return str(name).lower().replace("_", "").replace("-", "").replace(" ", "")
+    told = name.decode("latin-1") if isinstance(name, bytes) else str(name)
+    return told.lower().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def _is_pair(value: Sequence[object]) -> bool:
+    """Whether it may be a name and what it stands for, such as a header."""
+    return len(value) == 2 and isinstance(value[0], str | bytes)
 
 
 def _names(given: Iterable[str]) -> frozenset[str]:
@@ -103,6 +120,21 @@ class Redaction:
                 return REDACTED
         return self._any(value, depth)
 
+    def _name(self, name: object) -> object:
+        """A name as it may be written: something that JSON can have for one."""
+        if isinstance(name, _KEPT):
+            return name
+        try:
+            return self.text(name if isinstance(name, str) else repr(name))
+        except Exception:  # noqa: BLE001  # code of the name's own
+            return REDACTED
+
+    def _member(self, name: object, value: object, depth: int) -> object:
+        try:
+            return self._value(name, value, depth)
+        except Exception:  # noqa: BLE001  # likewise
+            return REDACTED
+
     def _any(self, value: object, depth: int) -> object:
         if isinstance(value, _KEPT):
             return value
@@ -112,9 +144,10 @@ class Redaction:
             return REDACTED
         if isinstance(value, Mapping):
             members = cast("Mapping[object, object]", value)
-            return {
-                self._any(name, depth - 1): self._value(name, member, depth - 1) for name, member in members.items()
-            }
+            return {self._name(name): self._member(name, member, depth - 1) for name, member in members.items()}
+        if isinstance(value, list | tuple) and _is_pair(cast("Sequence[object]", value)):
+            name, member = cast("Sequence[object]", value)
+            return [self._any(name, depth - 1), self._value(name, member, depth - 1)]
         if isinstance(value, list | tuple | AbstractSet):
             return [self._any(member, depth - 1) for member in cast("Iterable[object]", value)]
         return self._object(value)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sys
 from collections.abc import Callable, Collection, MutableMapping
+from contextlib import suppress
 from typing import Final, Literal, TextIO, cast
 
 import structlog
@@ -24,8 +26,9 @@ Renderer = Literal["human", "json"]
 _RENDERERS: Final[tuple[Renderer, ...]] = ("human", "json")
 _DEFAULT: Final = Redaction()
 
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_STEERING: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_TURNING: Final = r"\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+_CONTROL: Final = re.compile(rf"[\x00-\x1f{_TURNING}]")
+_STEERING: Final = re.compile(rf"[\x00-\x08\x0b-\x1f{_TURNING}]")
 _TRACEBACKS: Final = ("exception", "stack")
 """What has several lines."""
 
@@ -71,6 +74,23 @@ def add_trace(_: object, __: str, event_dict: MutableMapping[str, object]) -> Mu
 
 class _Handler(logging.StreamHandler[TextIO]):
     """The handler that `configure_logging` made, to be found again by the next call."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, with escapes in place of characters that the stream has not."""
+        text = super().format(record)
+        encoding = getattr(self.stream, "encoding", None) or "utf-8"
+        try:
+            text.encode(encoding)
+        except UnicodeEncodeError:
+            return text.encode(encoding, "backslashreplace").decode(encoding)
+        return text
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # its name in `logging`
+        """Say that a line was not written, and nothing of it: here nothing is masked yet."""
+        kind = sys.exc_info()[0]
+        if logging.raiseExceptions and kind is not None:
+            with suppress(Exception):  # there may be no standard error, or none that takes anything
+                sys.stderr.write(f"a line of the log {record.name!r} could not be written: {kind.__qualname__}\n")
 
 
 def configure_logging(
@@ -126,19 +146,26 @@ def configure_logging(
 
 def _tame(_: object, __: str, event_dict: MutableMapping[str, object]) -> dict[str, object]:
     """Write out control characters, with which a text could forge lines and steer a terminal."""
-    return {
-        name: (_STEERING if name in _TRACEBACKS else _CONTROL).sub(_written_out, value)
-        if isinstance(value, str)
-        else value
-        for name, value in event_dict.items()
-    }
+    return {_CONTROL.sub(_written_out, name): _tamed(name, value) for name, value in event_dict.items()}
+
+
+def _tamed(name: str, value: object) -> object:
+    if not isinstance(value, str):
+        try:
+            shown = repr(value)
+        except Exception:  # noqa: BLE001  # code of the value's own; the renderer meets it, too
+            return value
+        return _CONTROL.sub(_written_out, shown) if _CONTROL.search(shown) else value
+    if name in _TRACEBACKS:  # set off, so that none of their lines looks like one of the log
+        return "\n".join(f"  {line}" for line in _STEERING.sub(_written_out, value).split("\n"))
+    return _CONTROL.sub(_written_out, value)
 
 
 def _written_out(found: re.Match[str]) -> str:
     return found.group().encode("unicode_escape").decode("ascii")
 
 
-def _last(renderer: Renderer, redact: Redaction | None, stream: TextIO) -> list[Processor]:
+def _last(renderer: Renderer, redact: Redaction | None, stream: TextIO | None) -> list[Processor]:
     found: list[Processor] = [
         structlog.stdlib.ProcessorFormatter.remove_processors_meta,
         structlog.processors.format_exc_info,  # as plain text: a renderer of its own would show local variables
@@ -146,9 +173,31 @@ def _last(renderer: Renderer, redact: Redaction | None, stream: TextIO) -> list[
     if redact is not None:
         found.append(cast("Processor", redact))
     if renderer == "json":
-        found.append(structlog.processors.JSONRenderer())
+        found.append(structlog.processors.JSONRenderer(serializer=_dumped))
     else:
         plain = structlog.dev.plain_traceback
         found.append(cast("Processor", _tame))
-        found.append(structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=plain))
+        found.append(structlog.dev.ConsoleRenderer(colors=_is_terminal(stream), exception_formatter=plain))
     return found
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except (OSError, ValueError):  # it is closed
+        return False
+
+
+def _dumped(event_dict: dict[str, object], *, default: Callable[[object], object]) -> str:
+    try:
+        return json.dumps(event_dict, default=default)
+    except (TypeError, ValueError):  # names that JSON has not, or something that holds itself
+        return json.dumps({name: _dumpable(value, default) for name, value in event_dict.items()}, default=default)
+
+
+def _dumpable(value: object, default: Callable[[object], object]) -> object:
+    try:
+        json.dumps(value, default=default)
+    except (TypeError, ValueError):
+        return repr(value)
+    return value

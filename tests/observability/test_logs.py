@@ -7,8 +7,8 @@ import json
 import logging
 import subprocess
 import sys
-from collections.abc import Iterator
-from typing import Final, cast
+from collections.abc import Callable, Iterator
+from typing import Final, Literal, cast
 
 import pytest
 import structlog
@@ -27,7 +27,7 @@ from armory_trio import (
     tool,
 )
 from armory_trio.observability._vocabulary import IDENTITIES
-from armory_trio.observability.logs import add_trace, configure_logging, log_executions
+from armory_trio.observability.logs import Redaction, add_trace, configure_logging, log_executions
 from armory_trio.observability.otel import instrument
 from tests.engine.tools import add, count, sleep, stubborn
 from tests.requirements import requirement
@@ -311,6 +311,93 @@ async def test_a_name_that_a_model_made_up_neither_forges_lines_nor_steers_a_ter
     told = written.getvalue()
     assert [sign for sign in told if not sign.isprintable() and sign != "\n"] == []
     assert "all_is_well" in told
+
+
+class Steering:
+    def __repr__(self) -> str:
+        return "\x1b[2J\nall is well"
+
+
+@requirement("logs.redaction")
+def test_names_of_facts_objects_and_tracebacks_neither_forge_lines_nor_steer_a_terminal() -> None:
+    written = io.StringIO()
+    configure_logging(stream=written)
+    log = structlog.get_logger()
+    log.info("a", odd=Steering(), **{"\x1b[2J\nb": 1})
+    assert len(written.getvalue().splitlines()) == 1
+
+    log.error("e", exc_info=ValueError("c\n2026-12-01T00:00:00Z [info     ] all is well\u2028d"))
+    told = written.getvalue()
+    assert [line for line in told.splitlines()[2:] if not line.startswith("  ")] == []
+    assert [sign for sign in told if not sign.isprintable() and sign != "\n"] == []
+
+
+class Full(io.StringIO):
+    """Takes nothing."""
+
+    def write(self, _: str) -> int:
+        raise OSError("no space is left")
+
+
+def closed() -> io.StringIO:
+    """Takes nothing any more."""
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@requirement("logs.quiet")
+@pytest.mark.parametrize("renderer", ["human", "json"])
+@pytest.mark.parametrize("make", [Full, closed])
+def test_a_line_that_cannot_be_written_shows_nothing_of_it_elsewhere(
+    make: Callable[[], io.StringIO], renderer: Literal["human", "json"], capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure_logging(renderer, stream=make())
+    del logging.getLogger().handlers[:-1]  # those of the test runner fail of themselves
+    structlog.get_logger().warning("login", password="hunter2")
+    logging.getLogger("some.library").warning("%d", "hunter2")
+    logging.getLogger("some.library").warning("token=%s", "hunter2")
+
+    told = capsys.readouterr().err
+    assert "hunter2" not in told
+    assert len(told.splitlines()) == 3
+    assert "some.library" in told
+
+
+@requirement("logs.quiet")
+def test_where_lines_go_nowhere_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)  # as of a program that has no console
+    configure_logging()
+    structlog.get_logger().warning("login")
+    monkeypatch.setattr(sys, "stderr", Full())
+    configure_logging()
+    structlog.get_logger().warning("login")
+
+
+@requirement("logs.quiet")
+@pytest.mark.parametrize("renderer", ["human", "json"])
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_what_a_stream_has_no_characters_for_is_written_out(renderer: Literal["human", "json"], encoding: str) -> None:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding)
+    configure_logging(renderer, stream=stream)
+    structlog.get_logger().info("a \ud800 \N{SNOWMAN}", **{"\ud800": 1})
+    stream.flush()
+
+    assert rb"\ud800" in raw.getvalue()
+
+
+@requirement("logs.quiet")
+@pytest.mark.parametrize("redact", [Redaction(), None], ids=["masked", "unmasked"])
+def test_names_that_json_has_not_cost_no_line(redact: Redaction | None) -> None:
+    written = io.StringIO()
+    configure_logging("json", redact=redact, stream=written)
+    loop: list[object] = []
+    loop.append(loop)
+    structlog.get_logger().info("login", facts={(1, 2): 3, b"raw": 4}, loop=loop)
+
+    line = json.loads(written.getvalue())
+    assert (line["event"], "(1, 2)" in str(line["facts"]), "raw" in str(line["facts"])) == ("login", True, True)
 
 
 @requirement("logs.redaction")

@@ -32,6 +32,14 @@ SECRETS: Final = {
     "github": "ghp_Hunter2Hunter2Hunter2",
     "slack": "xoxb-Hunter2-Hunter2",
     "jwt": "eyJhbGciOi.Hunter2Hunter2.Hunter2",
+    "JSON in JSON": r"{\"password\": \"Hunter2 Hunter2\", \"a\": 1}",
+    "a quotation mark in JSON": r'{"password": "a\"Hunter2"}',
+    "a pair": "[('password', 'Hunter2')]",
+    "a header as a pair": "[(b'authorization', b'Basic Hunter2')]",
+    "digest": 'Authorization: Digest username="ann", response="Hunter2"',
+    "signature": "authorization: AWS4-HMAC-SHA256 Credential=a/b, SignedHeaders=host, Signature=Hunter2",
+    "url with a password that has an at sign": "postgresql://ann:a@Hunter2@db.example/x",
+    "connection string": "Server=db;Uid=ann;Pwd=Hunter2;",
 }
 HARMLESS: Final = (
     "the tokenizer was loaded",
@@ -83,6 +91,16 @@ def test_values_under_privileged_names_are_masked_whatever_they_are() -> None:
 
 
 @requirement("logs.redaction")
+@pytest.mark.parametrize("name", ["password", b"Authorization", "Set-Cookie"], ids=["text", "bytes", "cookie"])
+def test_pairs_are_masked_by_their_name_as_members_of_a_mapping_are(name: object) -> None:
+    found = masked(sent=[(name, "Hunter2"), ("accept", "any")], again={name: b"Hunter2", (1, 2): 3})
+
+    assert found["sent"] == [[name, REDACTED], ["accept", "any"]]
+    assert "Hunter2" not in repr(found)
+    json.dumps(found["again"])  # names of any kind are texts by then
+
+
+@requirement("logs.redaction")
 def test_a_host_adds_names_and_forms_and_allows_others() -> None:
     own = Redaction(names={"Card-Number"}, allowed={"result"}, patterns=(re.compile(r"\b4\d{15}\b"),))
 
@@ -126,7 +144,8 @@ def test_what_holds_itself_ends_somewhere() -> None:
 
 @requirement("logs.redaction")
 @pytest.mark.parametrize(
-    "piece", ["a", "-", "://", "eyJ-", "token ", "cookie", "sk-", ":", "-----BEGIN PRIVATE KEY-----"]
+    "piece",
+    ["a", "-", "://", "eyJ-", "token ", "cookie", "sk-", ":", "-----BEGIN PRIVATE KEY-----", "\\", 'token="\\"'],
 )
 def test_long_texts_are_masked_in_reasonable_time(piece: str) -> None:
     assert mask.text(piece * 20_000) is not None
