@@ -80,18 +80,19 @@ class Probe(Protocol):
         ...
 
     def closed(self) -> None:
-        """The supervisor is closed: nothing more happens."""
+        """The supervisor is closed, or the probe is detached: it is told nothing more. Called once."""
         ...
 
 
 class Attached:
     """A probe in the place of a reader of events."""
 
-    __slots__ = ("_complained", "_live", "_probe", "include_payloads", "lost")
+    __slots__ = ("_closed", "_complained", "_live", "_probe", "include_payloads", "lost")
 
     def __init__(self, probe: Probe, live: Mapping[str, Observed]) -> None:
         self._probe = probe
         self._live = live
+        self._closed = False
         self._complained = False
         self.include_payloads = False
         self.lost = 0
@@ -115,7 +116,10 @@ class Attached:
             self._complain(exc)
 
     def close(self) -> None:
-        """Tell the probe that nothing more happens."""
+        """Tell the probe, once, that nothing more happens."""
+        if self._closed:
+            return
+        self._closed = True
         try:
             self._probe.closed()
         except Exception as exc:  # likewise

@@ -144,6 +144,7 @@ class Executions:
         def detach() -> None:
             feed.entering = tuple(other for other in feed.entering if other is not entering)
             feed.remove(attached)
+            attached.close()
 
         return detach
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from threading import Lock
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -34,20 +35,29 @@ class Gauges:
     """What is asked of supervisors whenever metrics are collected, from whatever thread does that."""
 
     def __init__(self, meter: Meter) -> None:
-        self._watched: dict[Executions, None] = {}
-        self._lost_before = 0
+        self._watched: dict[Executions, int] = {}
+        """How often each of them is instrumented."""
+        self._lost_besides = 0
+        """What those lost that are not watched any more, less what those that are had lost before that."""
+        self._changing = Lock()
         for name, ask in ((_LIVE, self._live), (_USED, self._used), (_SIZE, self._size)):
             meter.create_observable_gauge(name, [ask], _unit_of(name), METRICS[name])
         meter.create_observable_counter(_LOST, [self._lost], _unit_of(_LOST), METRICS[_LOST])
 
     def watch(self, executions: Executions) -> None:
-        """Count the executions of one more supervisor."""
-        self._watched[executions] = None
+        """Count the executions of one more supervisor; of one that is counted already nothing twice."""
+        with self._changing:
+            if executions not in self._watched:
+                self._lost_besides -= executions.statistics().events_lost
+            self._watched[executions] = self._watched.get(executions, 0) + 1
 
     def leave(self, executions: Executions) -> None:
-        """Forget a supervisor; what it lost stays counted."""
-        if self._watched.pop(executions, executions) is None:
-            self._lost_before += executions.statistics().events_lost
+        """Forget a supervisor, once for each time that it is watched; what it lost meanwhile stays counted."""
+        with self._changing:
+            self._watched[executions] -= 1
+            if not self._watched[executions]:
+                del self._watched[executions]
+                self._lost_besides += executions.statistics().events_lost
 
     def _live(self, _: CallbackOptions) -> Iterable[Observation]:
         watched = self._watched.copy()
@@ -70,8 +80,9 @@ class Gauges:
         return found
 
     def _lost(self, _: CallbackOptions) -> Iterable[Observation]:
-        now = sum(executions.statistics().events_lost for executions in self._watched.copy())
-        return [Observation(self._lost_before + now)]
+        with self._changing:  # as a whole, since it never falls
+            now = sum(executions.statistics().events_lost for executions in self._watched)
+            return [Observation(self._lost_besides + now)]
 
 
 def _of_limits(found: Mapping[str, int]) -> list[Observation]:

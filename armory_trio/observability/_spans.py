@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Final
 
 from opentelemetry import context as contexts
@@ -174,10 +175,18 @@ class Spans:
 
     def end_all(self) -> None:
         """End what is left: nobody will tell any more how it went on."""
-        for span in self._open.values():
-            span.set_attribute(words.UNFINISHED, True)
-            span.end()
+        left = list(self._open.values())
         self._open.clear()
+        with ExitStack() as ends:  # all of them, whatever one of them raises
+            for span in left:
+                ends.callback(_cut_off, span)
+
+
+def _cut_off(span: Span) -> None:
+    try:
+        span.set_attribute(words.UNFINISHED, True)
+    finally:
+        span.end()
 
 
 _IDENTITY_ATTRIBUTES: Final[dict[Identity, str]] = {

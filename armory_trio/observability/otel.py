@@ -41,20 +41,33 @@ class _Telemetry:
     def happened(self, event: Happening, execution: Observed | None) -> None:
         if execution is None or not isinstance(event, OfExecution):
             return
-        spans, measures = self._spans, self._measures
+        try:
+            self._measure(event, execution)
+        finally:  # a meter that fails leaves no span open
+            self._trace(event, execution)
+
+    def _measure(self, event: OfExecution, execution: Observed) -> None:
+        match event:
+            case ExecutionStarted():
+                self._measures.started(event, execution)
+            case OutcomeDecided():
+                self._measures.decided(execution)
+            case ExecutionSettled():
+                self._measures.settled(event, execution)
+            case _:
+                pass
+
+    def _trace(self, event: OfExecution, execution: Observed) -> None:
+        spans = self._spans
         spans.note(event, execution)
         match event:
             case ExecutionAdmitted():
                 spans.begin(event, execution)
             case NameResolved():
                 spans.found(execution, event.tier)
-            case ExecutionStarted():
-                measures.started(event, execution)
             case OutcomeDecided():
-                measures.decided(execution)
                 spans.decided(execution)
             case ExecutionSettled():
-                measures.settled(event, execution)
                 spans.end(event, execution)
             case _:
                 pass
@@ -63,8 +76,10 @@ class _Telemetry:
         self._spans.enter(execution)
 
     def closed(self) -> None:
-        self._spans.end_all()
-        self._measures.end()
+        try:
+            self._spans.end_all()
+        finally:
+            self._measures.end()
 
 
 def instrument(
@@ -106,11 +121,4 @@ def instrument(
         return None if found is None else found.definition
 
     spans = Spans(tracers.get_tracer(SCOPE), find, said)
-    telemetry = _Telemetry(spans, Measures(meters, supervisor.executions))
-    detach = supervisor.executions.attach(telemetry)
-
-    def stop() -> None:
-        detach()
-        telemetry.closed()
-
-    return stop
+    return supervisor.executions.attach(_Telemetry(spans, Measures(meters, supervisor.executions)))

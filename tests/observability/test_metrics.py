@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Final
 
 import trio
@@ -141,6 +142,31 @@ async def test_events_that_readers_lost_are_counted_and_stay_counted(autojump_cl
         assert exported.points("armory.events.lost") == {(): 6}
         assert supervisor.executions.statistics().events_lost == 6
     assert exported.points("armory.events.lost") == {(): 6}
+
+
+@requirement("telemetry.metrics")
+async def test_a_supervisor_that_is_instrumented_again_is_counted_once_and_as_long_as_anybody_does() -> None:
+    exported = Exported()
+
+    def instrumented() -> Callable[[], None]:
+        return instrument(supervisor, tracer_provider=exported.tracers, meter_provider=exported.meters)
+
+    async with open_supervisor(Toolbox([count, sleep])) as supervisor:
+        first, second = instrumented(), instrumented()
+        supervisor.start(ToolCall("sleep", {"seconds": 60}))
+        async with supervisor.events(buffer=1):
+            await supervisor.execute(ToolCall("count", {"upto": 1}))
+            lost = supervisor.executions.statistics().events_lost
+            assert exported.points("armory.events.lost") == {(): lost}
+            first()
+            first()
+            live = exported.points("armory.executions.live")
+            assert sum(live.values()) == 1
+            second()
+            assert exported.points("armory.executions.live") == {}
+            instrumented()
+            assert exported.points("armory.events.lost") == {(): lost}
+        supervisor.abort("it is enough", tool_name="sleep")
 
 
 @requirement("telemetry.metrics")

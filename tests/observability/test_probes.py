@@ -88,7 +88,7 @@ async def test_a_probe_that_was_detached_is_told_nothing_more() -> None:
         detach()
         await supervisor.execute(ADD)
 
-    assert witness.told == []
+    assert witness.told == ["closed"]
 
 
 class Careless:

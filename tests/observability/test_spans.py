@@ -16,7 +16,8 @@ import trio
 import trio.testing
 from opentelemetry import trace
 from opentelemetry.metrics import NoOpMeterProvider
-from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from armory_trio import (
@@ -862,3 +863,57 @@ async def test_a_tracer_that_fails_harms_no_call(
 
     assert [result.value for result in results] == [3, 3, 3]
     assert [record.getMessage() for record in caplog.records] == ["the probe _Telemetry raised RuntimeError"]
+
+
+class Failing(SpanProcessor):
+    """Counts spans, and fails when one of them ends."""
+
+    def __init__(self) -> None:
+        self.begun = self.ended = 0
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        self.begun += 1
+
+    def on_end(self, span: ReadableSpan) -> None:
+        self.ended += 1
+        raise RuntimeError("the secret of the exporter")
+
+
+@requirement("telemetry.once")
+@pytest.mark.parametrize("ends", ["stopped", "settled"])
+async def test_an_exporter_that_fails_keeps_no_other_span_open_and_harms_nobody_who_stops_it(ends: str) -> None:
+    exported, failing = Exported(), Failing()
+    exported.tracers.add_span_processor(failing)
+    async with open_supervisor(Toolbox([sleep])) as supervisor:
+        stop = instrument(supervisor, tracer_provider=exported.tracers, meter_provider=exported.meters)
+        running = [supervisor.start(ToolCall("sleep", {"seconds": 60})) for _ in range(3)]
+        if ends == "stopped":
+            stop()
+            assert exported.points("armory.executions.live") == {}
+        for execution in running:
+            execution.abort("it is enough")
+        for execution in running:
+            await execution.settled()
+        stop()
+        assert (failing.begun, failing.ended) == (3, 3)
+        stop()
+
+    assert (failing.begun, failing.ended) == (3, 3)
+    assert len(exported.spans) == 3
+
+
+@requirement("telemetry.once")
+async def test_a_meter_that_fails_leaves_no_span_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    exported = Exported()
+
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise RuntimeError("no numbers today")
+
+    monkeypatch.setattr("opentelemetry.sdk.metrics._internal.instrument._Histogram.record", fail)
+    monkeypatch.setattr("opentelemetry.sdk.metrics._internal.instrument._Counter.add", fail)
+    async with exported.supervisor(Toolbox([add])) as supervisor:
+        result = await supervisor.execute(ADD)
+        [span] = exported.spans
+
+    assert result.value == 3
+    assert (span.attributes or {})["armory.tool.outcome"] == "success"
