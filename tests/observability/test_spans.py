@@ -15,8 +15,8 @@ import pytest
 import trio
 import trio.testing
 from opentelemetry import trace
-from opentelemetry.metrics import NoOpMeterProvider
 from opentelemetry.context import Context
+from opentelemetry.metrics import NoOpMeterProvider
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
