@@ -37,7 +37,7 @@ def screen(board: Board, pen: Pen, width: int, height: int) -> list[Text]:
         body = [*head(frame, pen, width)[:1], *_detail(board.detail, board.looks_at, pen, width)]
         body = body[:1] + body[1 + board.scrolled_to(len(body) - 1, height - 2) :]
     else:
-        body = [*head(frame, pen, width), *_table(board, frame, pen, width)]
+        body = [*head(frame, pen, width)[: max(1, height - 3)], *_table(board, frame, pen, width)]
     blank = pen.line("", width)
     body = [*body, *[blank] * height][: max(0, height - 1)]
     return [*body, _foot(board, pen, width)][-height:]

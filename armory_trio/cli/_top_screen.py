@@ -32,7 +32,7 @@ _FASTEST: Final = 0.05
 """Seconds between two pictures; more often than that nobody can read."""
 
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_HEARD: Final = (*_ENDING, signal.SIGWINCH, signal.SIGCONT)
+_HEARD: Final = (*_ENDING, signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT)
 _REASON: Final = "an operator asked for it (armory-trio top)"
 
 _ANSWERS: Final = {
@@ -97,7 +97,9 @@ class App:
         if number in _ENDING:
             self._end(BY_SIGNAL + number)
             return
-        if number == signal.SIGCONT:
+        if number == signal.SIGTSTP:
+            self._sleep()
+        elif number == signal.SIGCONT:
             self._tty.enter()
         self._resize()
 

@@ -6,6 +6,7 @@ Trio's low level waits for the descriptor, so that no thread hangs on a terminal
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import select
 import termios
@@ -93,7 +94,7 @@ class Tty:
         assert isinstance(local, int)
         taken &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON)
         local &= ~(termios.ICANON | termios.ECHO | termios.ISIG | termios.IEXTEN)
-        termios.tcsetattr(self._fd, termios.TCSANOW, [taken, given, control, local, *rest])
+        self._set([taken, given, control, local, *rest])
         self._write_now(_ENTER)
 
     def leave(self) -> None:
@@ -102,7 +103,18 @@ class Tty:
             return
         self._write_now(_LEAVE)
         with suppress(termios.error):  # it is gone
-            termios.tcsetattr(self._fd, termios.TCSANOW, self._before)
+            self._set(self._before)
+
+    def _set(self, attributes: list[int | list[bytes | int]]) -> None:
+        """Set the terminal up; in the background that stops us until we are in the foreground again."""
+        while True:
+            try:
+                termios.tcsetattr(self._fd, termios.TCSANOW, attributes)
+            except termios.error as error:
+                if error.args[0] != errno.EINTR:
+                    raise
+            else:
+                return
 
     def _write_now(self, data: bytes) -> None:
         """Write a few bytes, unless the terminal takes none."""

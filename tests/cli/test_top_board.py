@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pty
 import termios
@@ -135,6 +136,29 @@ async def test_a_terminal_that_takes_nothing_holds_nobody_up(monkeypatch: pytest
     os.close(screen_side)
 
 
+@requirement("cli.top.restores")
+def test_a_signal_that_comes_while_the_terminal_is_set_up_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, tried = termios.tcsetattr, list[int]()
+
+    def interrupted(fd: int, when: int, attributes: list[int | list[bytes | int]]) -> None:
+        tried.append(fd)
+        if len(tried) % 2:
+            raise termios.error(errno.EINTR, "Interrupted system call")
+        real(fd, when, attributes)
+
+    outside, inside = pty.openpty()
+    try:
+        before = termios.tcgetattr(inside)
+        monkeypatch.setattr(termios, "tcsetattr", interrupted)
+        with Tty(inside, "utf-8"):
+            assert termios.tcgetattr(inside) != before
+        assert termios.tcgetattr(inside) == before
+    finally:
+        os.close(outside)
+        os.close(inside)
+    assert len(tried) == 4
+
+
 async def _type(screen_side: int, pieces: tuple[bytes, ...]) -> None:
     for piece in pieces:
         await trio.testing.wait_all_tasks_blocked()
@@ -219,6 +243,15 @@ def test_every_screen_has_as_many_lines_and_cells_as_there_are(mode: str, width:
     lines = texts(shown, width, height)
 
     assert [cell_len(line) for line in lines] == [width] * height
+
+
+@requirement("cli.top.screen")
+@pytest.mark.parametrize("height", [4, 5, 6, 7])
+def test_the_lowest_screens_show_what_is_chosen(height: int) -> None:
+    lines = texts(board(*map(execution, range(1, 30)), matched=29), 20, height)
+
+    assert any(line.startswith("> active") for line in lines)
+    assert lines[0].startswith("host")
 
 
 @requirement("cli.top.screen")

@@ -104,7 +104,7 @@ _top_screen.screen = buggy
 
 @requirement("cli.top.restores")
 @pytest.mark.parametrize(
-    ("way", "code"), [("TERM", 143), ("INT", 130), ("HUP", 129), ("a bug", 3), ("stopped and continued", 0)]
+    ("way", "code"), [("TERM", 143), ("INT", 130), ("HUP", 129), ("a bug", 3), ("C-z", 0), ("TSTP", 0)]
 )
 def test_however_the_view_ends_the_terminal_is_given_back(way: str, code: int, folder: Path) -> None:
     program = f"import os; open({str(folder / 'pid')!r}, 'w').write(str(os.getpid()))\n"
@@ -114,8 +114,11 @@ def test_however_the_view_ends_the_terminal_is_given_back(way: str, code: int, f
         assert shown.ask("#{alternate_on} #{cursor_flag}") == "1 0"
         if way == "a bug":
             shown.press("?")
-        elif way == "stopped and continued":
-            shown.press("C-z")
+        elif way in ("C-z", "TSTP"):
+            if way == "TSTP":
+                _signal("TSTP", int((folder / "pid").read_text()))
+            else:
+                shown.press("C-z")
             shown.until("Stopped", without="1-1 of 1")
             assert shown.ask("#{alternate_on} #{cursor_flag}") == "0 1"
             shown.press("clear; fg; echo left with $?", "Enter")
