@@ -18,7 +18,7 @@ from ..engine import (
     ToolboxChanged,
 )
 from ._narration import NAMES, Fact, facts_of
-from ._vocabulary import NO_FAILURE, Identity, code_of, identity_of
+from ._vocabulary import NO_FAILURE, Identity, clipped, code_of, identity_of
 
 Level: TypeAlias = Literal["debug", "info", "warning"]
 
@@ -102,7 +102,11 @@ class Lines:
 
     def _ids(self, execution: Observed) -> dict[str, Fact]:
         said = identity_of(self._identify, execution.owner, execution.request_context)
-        ids: dict[str, Fact] = {"execution_id": execution.id, "call_id": execution.call_id, "tool": execution.name}
+        ids: dict[str, Fact] = {
+            "execution_id": execution.id,
+            "call_id": clipped(execution.call_id),
+            "tool": clipped(execution.name),
+        }
         return ids | {str(name): value for name, value in said.items()}
 
 

@@ -23,7 +23,7 @@ from ..engine import (
     StreamClosed,
     StreamOpened,
 )
-from ._vocabulary import code_of
+from ._vocabulary import clipped, code_of
 
 Fact: TypeAlias = str | float | bool
 
@@ -70,5 +70,11 @@ def facts_of(event: OfExecution) -> dict[str, Fact]:
     for field in FACTS.get(type(event), ()):
         value: Fact | None = getattr(event, field)
         if value is not None:
-            told[field] = code_of(value) if field == "code" and isinstance(value, str) else value
+            told[field] = _told(field, value)
     return told
+
+
+def _told(field: str, value: Fact) -> Fact:
+    if not isinstance(value, str):
+        return value
+    return code_of(value) if field == "code" else clipped(value)

@@ -24,8 +24,9 @@ from ._socket_messages import (
 )
 from ._socket_model import Breathe
 from ._socket_pages import looks_at_ended, page_of
-from ._socket_rows import Seen, clipped, row_of
+from ._socket_rows import Seen, row_of
 from ._socket_sessions import Session, Sessions
+from ._vocabulary import clipped
 
 _SHARE: Final = 20
 """Making frames takes one part in so many of the time, however many viewers there are."""

@@ -32,7 +32,7 @@ from ..engine import (
 from ..engine._feed import EventReader, Subscription
 from ._socket_messages import LiveEvent
 from ._socket_model import SLICE, Breathe
-from ._socket_rows import clipped
+from ._vocabulary import clipped
 
 KINDS: Final[tuple[type[OfExecution], ...]] = (
     ExecutionAdmitted,

@@ -22,9 +22,6 @@ LONGEST_ANSWER: Final = 16 * 1024 * 1024
 MOST_ROWS: Final = 200
 """Executions of one page; more than any screen has lines."""
 
-LONGEST_TEXT: Final = 300
-"""Characters of a text that is shown: names, owners and messages may be of any length."""
-
 _Word = Annotated[str, Meta(max_length=200)]
 _Words = Annotated[tuple[_Word, ...], Meta(max_length=16)]
 

@@ -12,6 +12,7 @@ from typing import Final, cast
 from ._socket_messages import Mark, Query, SortKey
 from ._socket_model import SLICE, Breathe
 from ._socket_rows import Seen
+from ._vocabulary import clipped
 
 Key = tuple[float | str, ...]
 Fits = Callable[[Seen, Mark | None], bool]
@@ -37,16 +38,12 @@ def chooser(query: Query) -> Fits:
 
     def fits(seen: Seen, mark: Mark | None) -> bool:
         shot = seen.shot
+        tool, owner = clipped(shot.tool_name), None if shot.owner_id is None else clipped(shot.owner_id)
         return (
             (not states or _in(states, seen, mark))
-            and (tools is None or tools(shot.tool_name))
-            and (owners is None or (shot.owner_id is not None and owners(shot.owner_id)))
-            and (
-                not text
-                or text in shot.tool_name.casefold()
-                or text in shot.execution_id
-                or text in (shot.owner_id or "").casefold()
-            )
+            and (tools is None or tools(tool))
+            and (owners is None or (owner is not None and owners(owner)))
+            and (not text or text in tool.casefold() or text in shot.execution_id or text in (owner or "").casefold())
         )
 
     return fits

@@ -45,9 +45,18 @@ def folders() -> list[Path]:
     """Where sockets of this user may be: the first is where new ones go."""
     temporary = Path(tempfile.gettempdir()) / f"armory-trio-{os.geteuid()}"
     runtime = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
-    if runtime.is_absolute() and runtime.is_dir():
+    if runtime.is_absolute() and _is_own(runtime):
         return [runtime / "armory-trio", temporary]
     return [temporary]
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether it is a folder of this user: the variable may be left of another one who became this."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
 def plain_name(name: str) -> str:
@@ -88,8 +97,8 @@ def _running() -> Iterator[LiveSocket]:
     for folder in folders():
         if not _is_private(folder):
             continue
-        for path in folder.iterdir():
-            told = _NAME.fullmatch(path.name)
+        for name in _names_in(folder):
+            path, told = folder / name, _NAME.fullmatch(name)
             if told is None:
                 continue
             if answers(path):
@@ -97,6 +106,13 @@ def _running() -> Iterator[LiveSocket]:
             elif not _lives(int(told[1])):
                 with suppress(OSError):
                     path.unlink()
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return [path.name for path in folder.iterdir()]
+    except OSError:  # it has gone meanwhile
+        return []
 
 
 def _lives(pid: int) -> bool:

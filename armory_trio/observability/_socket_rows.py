@@ -7,7 +7,8 @@ from typing import Final, cast
 import msgspec
 
 from ..engine import Snapshot, project_snapshot
-from ._socket_messages import LONGEST_TEXT, LiveAbort, LiveExecution, Mark
+from ._socket_messages import LiveAbort, LiveExecution, Mark
+from ._vocabulary import clipped
 
 FINAL: Final = frozenset(("terminal", "unknown-effect"))
 _STOPPING: Final = frozenset(("abort-requested", "cleanup-pending", "unknown-effect"))
@@ -56,11 +57,6 @@ def since_of(shot: Snapshot, now: float) -> float:
             return shot.settled_at if shot.settled_at is not None else now
         case _:
             return now
-
-
-def clipped(text: str) -> str:
-    """*text*, at most so long that a page of such texts has a bound."""
-    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}..."
 
 
 def row_of(seen: Seen, now: float, slow_after: float) -> LiveExecution:

@@ -145,8 +145,8 @@ class Conversation:
             case AbortOne():
                 answer = await self._desk.abort(request.execution_id, request.reason)
                 _log.info(
-                    "a viewer (uid %s, pid %s) asked %r to stop, for the reason %r: %s",
-                    *(self._peer.uid, self._peer.pid, request.execution_id, request.reason, answer),
+                    "a viewer (uid %s, pid %s) asked %r to stop: %s",
+                    *(self._peer.uid, self._peer.pid, request.execution_id, answer),
                 )
                 await self._send(Aborted(re=request.id, answer=answer))
             case Hello():

@@ -74,12 +74,12 @@ class Spans:
         attributes: dict[str, AttributeValue] = {
             words.OPERATION: "execute_tool",
             words.TOOL_TYPE: "function",
-            words.CALL_ID: execution.call_id,
+            words.CALL_ID: words.clipped(execution.call_id),
             words.EXECUTION_ID: execution.id,
             **_tool_attributes(tool),
         }
         if execution.batch_id is not None:
-            attributes[words.BATCH] = execution.batch_id
+            attributes[words.BATCH] = words.clipped(execution.batch_id)
         said = words.identity_of(self._identify, execution.owner, execution.request_context)
         attributes |= {_IDENTITY_ATTRIBUTES[name]: value for name, value in said.items()}
         self._open[execution.id] = self._tracer.start_span(

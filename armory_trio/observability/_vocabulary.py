@@ -137,6 +137,15 @@ CODES_AT_MOST: Final = 64
 _CODE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 
 
+LONGEST_TEXT: Final = 300
+"""Characters of a text that is shown: names, ids, owners and messages may be of any length."""
+
+
+def clipped(text: str) -> str:
+    """*text*, at most so long that a line, a span or a page of such texts has a bound."""
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}..."
+
+
 def code_of(code: str) -> str:
     """*code*, unless it is spelled like no code: then a tool may have put anything there."""
     return code if _CODE.fullmatch(code) else OTHER
@@ -184,4 +193,4 @@ def identity_of(asked: frozenset[Identity], owner: str | None, context: RequestC
     said: dict[Identity, str | None] = {"owner": owner}
     if context is not None:
         said |= {"agent": context.agent, "conversation": context.session}
-    return {name: value for name, value in said.items() if value is not None and name in asked}
+    return {name: clipped(value) for name, value in said.items() if value is not None and name in asked}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import logging
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -18,7 +20,7 @@ import trio
 
 from armory_trio import ToolCall, open_supervisor
 from armory_trio.observability import _socket_paths, _socket_server
-from armory_trio.observability._socket_paths import answers
+from armory_trio.observability._socket_paths import answers, folders
 from armory_trio.observability._socket_server import Peer, peer_of
 from armory_trio.observability.live import (
     LiveView,
@@ -65,6 +67,36 @@ async def test_without_a_runtime_folder_it_is_in_the_one_for_temporary_files(
     async with open_supervisor(TOOLBOX) as supervisor, serve_live_view(supervisor) as server:
         assert Path(server.path).parent == folder / f"armory-trio-{os.geteuid()}"
         assert [found.path for found in running_hosts()] == [server.path]
+
+
+@requirement("live.private")
+@pytest.mark.parametrize("runtime", ["of another user", "that is relative", "that cannot be"])
+def test_a_runtime_folder_that_is_not_this_user_s_is_left_alone(
+    runtime: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if runtime == "of another user":  # as it is for who became another one by sudo or su
+        uid = os.geteuid()
+        monkeypatch.setattr(os, "geteuid", lambda: uid + 1)
+    else:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", "relative" if runtime == "that is relative" else f"/{'x' * 300}")
+
+    assert folders() == [folder / f"armory-trio-{os.geteuid()}"]
+
+
+@requirement("live.private")
+def test_a_folder_that_goes_while_it_is_looked_through_holds_no_hosts(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "armory-trio").mkdir(mode=0o700)
+    real = Path.lstat
+
+    def gone(path: Path) -> os.stat_result:
+        found = real(path)
+        path.rmdir()
+        return found
+
+    monkeypatch.setattr(Path, "lstat", gone)
+    assert running_hosts() == []
 
 
 @requirement("live.private")
@@ -341,6 +373,18 @@ async def test_a_viewer_looks_closely_and_aborts(folder: Path) -> None:
             assert await view.detail("exe-nobody") is None
 
     assert detail is not None and (detail.execution.state, detail.execution.error_code) == ("terminal", "CANCELLED")
+
+
+@requirement("live.abort")
+async def test_who_aborted_what_is_logged_and_not_the_reason(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "armory_trio.observability")
+    async with served(str(folder / "s")) as supervisor:
+        running = begin(supervisor, "crawl")
+        async with LiveView.connect(folder / "s") as view:
+            await view.abort(running.id, "the secret reason")
+
+    [line] = [record.getMessage() for record in caplog.records]
+    assert re.fullmatch(rf"a viewer \(uid .*, pid .*\) asked '{running.id}' to stop: \S+", line)
 
 
 @requirement("live.abort")

@@ -346,6 +346,22 @@ def closed() -> io.StringIO:
     return stream
 
 
+@requirement("logs.lines")
+async def test_what_a_model_has_written_takes_no_more_room_than_a_line_has() -> None:
+    written, exported = io.StringIO(), Exported()
+    configure_logging("json", level="DEBUG", redact=None, stream=written)
+    async with exported.supervisor(Toolbox([add]), identify=IDENTITIES) as supervisor:
+        log_executions(supervisor, identify=IDENTITIES)
+        long = "x" * 10_000
+        context = RequestContext(principal=long, agent=long, session=long)
+        for name in (long, "add"):
+            call = ToolCall(name, {"a": 1, "b": 2}, id=f"{name}{long}")
+            await supervisor.execute(call, owner_id=long, request_context=context)
+
+    assert max(map(len, written.getvalue().splitlines())) < 2_000
+    assert max(len(span.to_json()) for span in exported.spans) < 5_000
+
+
 @requirement("logs.quiet")
 @pytest.mark.parametrize("renderer", ["human", "json"])
 @pytest.mark.parametrize("make", [Full, closed])
