@@ -98,7 +98,7 @@ class App:
             self._end(BY_SIGNAL + number)
             return
         if number == signal.SIGTSTP:
-            self._sleep()
+            self._sleep(os.getpid())
         elif number == signal.SIGCONT:
             self._tty.enter()
         self._resize()
@@ -113,7 +113,7 @@ class App:
         while keys := await self._tty.keys():
             for key in keys:
                 if key == "ctrl-z":
-                    self._sleep()
+                    self._sleep(0)  # and whoever started us in a script, as a terminal would do it
                 elif key == "ctrl-l":
                     self._tty.enter()
                 else:
@@ -127,11 +127,20 @@ class App:
         else:
             self._fulfil(self._board.key(key))
 
-    def _sleep(self) -> None:
-        """Let the shell have the terminal, until it wakes us."""
+    def _sleep(self, who: int) -> None:
+        """Let the shell have the terminal, until it wakes us; where there is none that could, we stay awake.
+
+        Args:
+            who: Our process, or 0 for our group of processes.
+        """
         self._tty.leave()
-        os.kill(os.getpid(), signal.SIGSTOP)
+        heard = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        try:
+            os.kill(who, signal.SIGTSTP)
+        finally:
+            signal.signal(signal.SIGTSTP, heard)
         self._tty.enter()
+        self._dirty.set()
 
     def _fulfil(self, wish: Wish) -> None:
         match wish:

@@ -91,6 +91,7 @@ class LiveView:
         except OSError as error:
             raise LiveViewError(f"{os.fspath(path)}: cannot connect: {_why(error)}") from error
         async with stream, open_private_nursery() as nursery:
+            _require_let_in(stream, path)
             wire = Wire(stream)
             nursery.start_soon(wire.read, name="armory_trio: answers of a host")
             try:
@@ -151,6 +152,17 @@ class LiveView:
             self._subscribed = False
             with trio.move_on_after(_LAST_WORDS, shield=True), suppress(LiveViewGone):
                 await self._wire.send(Unsubscribe(id=self._wire.next_id()))
+
+
+def _require_let_in(stream: trio.SocketStream, path: str | os.PathLike[str]) -> None:
+    """Refuse a socket that was not connected after all, since there was no room for it."""
+    try:
+        stream.socket.getpeername()
+    except OSError:
+        raise LiveViewError(
+            f"{os.fspath(path)}: so many wait to be let in that there is no room; something in the host may block its "
+            "event loop"
+        ) from None
 
 
 def _why(error: OSError) -> str:

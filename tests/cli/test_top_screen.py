@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
+import select
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -104,17 +107,18 @@ _top_screen.screen = buggy
 
 @requirement("cli.top.restores")
 @pytest.mark.parametrize(
-    ("way", "code"), [("TERM", 143), ("INT", 130), ("HUP", 129), ("a bug", 3), ("C-z", 0), ("TSTP", 0)]
+    ("way", "code"),
+    [("TERM", 143), ("INT", 130), ("HUP", 129), ("a bug", 3), ("C-z", 0), ("C-z in a script", 0), ("TSTP", 0)],
 )
 def test_however_the_view_ends_the_terminal_is_given_back(way: str, code: int, folder: Path) -> None:
     program = f"import os; open({str(folder / 'pid')!r}, 'w').write(str(os.getpid()))\n"
     with live_host(None, "ada"), screen(folder, program=program + (BUG if way == "a bug" else "")) as shown:
-        shown.start()
+        shown.start(within="sh -c '{}; exit $?'" if way == "C-z in a script" else "{}")
         shown.until("1-1 of 1")
         assert shown.ask("#{alternate_on} #{cursor_flag}") == "1 0"
         if way == "a bug":
             shown.press("?")
-        elif way in ("C-z", "TSTP"):
+        elif way in ("C-z", "C-z in a script", "TSTP"):
             if way == "TSTP":
                 _signal("TSTP", int((folder / "pid").read_text()))
             else:
@@ -127,6 +131,38 @@ def test_however_the_view_ends_the_terminal_is_given_back(way: str, code: int, f
         else:
             _signal(way, int((folder / "pid").read_text()))
         _left(shown, code)
+
+
+@requirement("cli.top.restores")
+def test_where_nobody_could_wake_it_the_view_does_not_sleep(folder: Path) -> None:
+    with live_host(None, "ada"):
+        pid, terminal = pty.fork()
+        if not pid:  # the leader of a session, as by ``ssh -t host armory-trio top``
+            os.environ.update(TERM="xterm", XDG_RUNTIME_DIR=str(folder))
+            os.execv(sys.executable, [sys.executable, "-m", "armory_trio", "top"])
+        try:
+            _read_until(terminal, b"1-1 of 1")
+            os.write(terminal, b"\x1a")
+            _read_until(terminal, b"\x1b[?1049l", b"\x1b[?1049h", b"1-1 of 1")
+            os.write(terminal, b"q")
+            _read_until(terminal, b"\x1b[?1049l")
+        except BaseException:
+            os.kill(pid, signal.SIGKILL)
+            raise
+        finally:
+            _, code = os.waitpid(pid, 0)
+            os.close(terminal)
+    assert os.waitstatus_to_exitcode(code) == 0
+
+
+def _read_until(terminal: int, *wanted: bytes) -> None:
+    """Read until all of *wanted* have come, one after the other."""
+    text, deadline = b"", time.monotonic() + BOUND
+    for piece in wanted:
+        while piece not in text:
+            assert select.select([terminal], [], [], max(0, deadline - time.monotonic()))[0], text
+            text += os.read(terminal, 65536)
+        text = text.partition(piece)[2]
 
 
 def _signal(name: str, pid: int) -> None:

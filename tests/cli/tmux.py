@@ -70,10 +70,10 @@ class Screen:
         """Make the terminal larger or smaller."""
         self._tmux("resize-window", "-t", "t", "-x", str(columns), "-y", str(lines))
 
-    def start(self, *options: str) -> None:
-        """Start the view; what it was left with is shown after it."""
-        words = " ".join(options)
-        self.press(f"clear; {self._command} {words}; echo left with $?", "Enter")
+    def start(self, *options: str, within: str = "{}") -> None:
+        """Start the view, in the place of the braces of a command; what that was left with is shown after it."""
+        command = within.format(" ".join((self._command, *options)))
+        self.press(f"clear; {command}; echo left with $?", "Enter")
 
 
 def _run(socket: Path, *arguments: str) -> str:

@@ -261,7 +261,7 @@ async def test_a_host_waits_while_another_makes_its_socket_in_the_same_folder(
 
 
 @requirement("live.paths")
-def test_a_host_that_is_too_busy_to_let_anybody_in_is_no_dead_one(folder: Path) -> None:
+async def test_a_host_that_is_too_busy_to_let_anybody_in_is_no_dead_one(folder: Path) -> None:
     path = folder / "s"
     with socket.socket(socket.AF_UNIX) as busy, contextlib.ExitStack() as waiting:
         busy.bind(str(path))
@@ -272,6 +272,9 @@ def test_a_host_that_is_too_busy_to_let_anybody_in_is_no_dead_one(folder: Path) 
             with contextlib.suppress(BlockingIOError):
                 client.connect(str(path))
         assert answers(path)
+        with trio.fail_after(BOUND), pytest.raises(LiveViewError, match="so many wait to be let in"):
+            async with LiveView.connect(path):
+                pass
     assert not answers(path)
 
 
