@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -17,7 +18,7 @@ import pytest
 
 from tests.requirements import requirement
 
-from .commands import BOUND
+from .commands import BOUND, ROOT
 from .live_hosts import EVIL, live_host
 from .tmux import Screen, needs_tmux, screen
 
@@ -135,24 +136,26 @@ def test_however_the_view_ends_the_terminal_is_given_back(way: str, code: int, f
 
 @requirement("cli.top.restores")
 def test_where_nobody_could_wake_it_the_view_does_not_sleep(folder: Path) -> None:
-    with live_host(None, "ada"):
-        pid, terminal = pty.fork()
-        if not pid:  # the leader of a session, as by ``ssh -t host armory-trio top``
-            os.environ.update(TERM="xterm", XDG_RUNTIME_DIR=str(folder))
-            os.execv(sys.executable, [sys.executable, "-m", "armory_trio", "top"])
+    terminal, inside = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "armory_trio", "top"]
+    with (
+        live_host(None, "ada"),
+        subprocess.Popen(  # the leader of a session, as by ``ssh -t host armory-trio top``
+            command, stdin=inside, stdout=inside, stderr=inside, start_new_session=True, env=environment
+        ) as shown,
+    ):
         try:
             _read_until(terminal, b"1-1 of 1")
             os.write(terminal, b"\x1a")
             _read_until(terminal, b"\x1b[?1049l", b"\x1b[?1049h", b"1-1 of 1")
             os.write(terminal, b"q")
             _read_until(terminal, b"\x1b[?1049l")
-        except BaseException:
-            os.kill(pid, signal.SIGKILL)
-            raise
+            assert shown.wait(BOUND) == 0
         finally:
-            _, code = os.waitpid(pid, 0)
+            shown.kill()
             os.close(terminal)
-    assert os.waitstatus_to_exitcode(code) == 0
+            os.close(inside)
 
 
 def _read_until(terminal: int, *wanted: bytes) -> None:
