@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final, Protocol
 
 from ..definitions import RequestContext, ToolDefinition, ToolResult
@@ -129,4 +130,5 @@ class Attached:
         if self._complained:
             return  # once says it; what is wrong with one event is wrong with thousands
         self._complained = True
-        _log.warning("the probe %s raised %s", type(self._probe).__qualname__, type(exc).__qualname__)
+        with suppress(Exception):  # a handler of the host's, perhaps the one that failed the probe
+            _log.warning("the probe %s raised %s", type(self._probe).__qualname__, type(exc).__qualname__)

@@ -10,7 +10,7 @@ import socket
 import struct
 import sys
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final, assert_never
 
@@ -144,10 +144,11 @@ class Conversation:
                 await trio.lowlevel.checkpoint()
             case AbortOne():
                 answer = await self._desk.abort(request.execution_id, request.reason)
-                _log.info(
-                    "a viewer (uid %s, pid %s) asked %r to stop: %s",
-                    *(self._peer.uid, self._peer.pid, request.execution_id, answer),
-                )
+                with suppress(Exception):  # a handler of the host's
+                    _log.info(
+                        "a viewer (uid %s, pid %s) asked %r to stop: %s",
+                        *(self._peer.uid, self._peer.pid, request.execution_id, answer),
+                    )
                 await self._send(Aborted(re=request.id, answer=answer))
             case Hello():
                 await self._send(Welcome(re=request.id, protocol=PROTOCOL, host=self._desk.host()))
@@ -204,7 +205,8 @@ class LiveServer:
                 else:
                     await Conversation(stream, self._desk, peer).run()
         except Exception:  # noqa: BLE001  # a bug of ours there is logged, and stops no tool
-            _log.exception("talking with a viewer failed; the host is not harmed")
+            with suppress(Exception):  # a handler of the host's
+                _log.exception("talking with a viewer failed; the host is not harmed")
         finally:
             self._talking -= 1
 

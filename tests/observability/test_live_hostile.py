@@ -215,6 +215,31 @@ async def test_a_bug_in_talking_with_one_viewer_harms_neither_the_host_nor_other
     assert [record.message for record in caplog.records] == ["talking with a viewer failed; the host is not harmed"]
 
 
+class Broken(logging.Handler):
+    """A handler that raises."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        raise RuntimeError
+
+
+@requirement("live.hostile")
+async def test_a_log_that_fails_harms_neither_the_host_nor_others(folder: Path) -> None:
+    log, broken = logging.getLogger("armory_trio.observability"), Broken()
+    level = log.level
+    log.addHandler(broken)
+    log.setLevel(logging.INFO)
+    try:
+        async with served(str(folder / "s")):
+            async with raw(folder) as (stream, lines):
+                await stream.send_all(b'{"is":"abort","id":1,"execution_id":"exe-nobody","reason":""}\n')
+                welcome, answer = await lines.next(), await lines.next()
+                assert welcome is not None and answer is not None and b"unknown" in answer
+            await _still_serves(folder)
+    finally:
+        log.removeHandler(broken)
+        log.setLevel(level)
+
+
 @requirement("live.hostile")
 async def test_names_of_any_length_and_kind_come_bounded_and_readable(folder: Path) -> None:
     async with served(str(folder / "s")) as supervisor:

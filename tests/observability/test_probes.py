@@ -119,6 +119,27 @@ async def test_what_a_probe_raises_harms_nobody_and_is_logged_once(caplog: pytes
     ]
 
 
+class Broken(logging.Handler):
+    """A handler that raises, as a probe does that writes to it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        raise RuntimeError("a secret")
+
+
+@requirement("probes.attached")
+async def test_a_log_that_fails_as_the_probe_does_that_it_is_told_of_harms_nobody() -> None:
+    broken = Broken()
+    logging.getLogger("armory_trio").addHandler(broken)
+    try:
+        async with open_supervisor(Toolbox([add])) as supervisor:
+            supervisor.executions.attach(Careless())
+            results = [await supervisor.execute(ADD) for _ in range(2)]
+    finally:
+        logging.getLogger("armory_trio").removeHandler(broken)
+
+    assert [result.value for result in results] == [3, 3]
+
+
 @requirement("probes.attached")
 async def test_a_call_that_was_stopped_before_its_task_began_is_not_entered(
     autojump_clock: trio.testing.MockClock,
