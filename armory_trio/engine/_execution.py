@@ -12,6 +12,7 @@ import trio
 from ..definitions import Category, ChunkStage, Effect, Outcome, RequestContext, ToolCall, ToolDefinition, ToolResult
 from ..toolbox import Toolbox
 from ._concurrency import Latch
+from ._copies import own_copy
 from ._core import CoreOf
 from ._entries import Entry
 from ._events import ChunkEmitted, Happening
@@ -270,6 +271,11 @@ class Record(Effects):
         while record is not None:
             record.last_activity = now
             record = record.parent
+
+    def kept_of(self, chunk: object) -> object:
+        """*chunk* as it is kept beside a reader, who may change his: a copy, if others may be told of it."""
+        entry = self.entry
+        return chunk if entry is None or entry.recovery_only else own_copy(chunk)
 
     def hand_over(self, keeper: Keeper) -> None:
         """Give the result to its keeper."""

@@ -11,6 +11,7 @@ from ..definitions import ComposedStep, Effect, PendingApproval, Tool, ToolResul
 from ..errors import ApprovalError, ArmoryError
 from ._lifecycle import strongest
 from ._permits import Permit
+from ._retelling import apart
 
 if TYPE_CHECKING:
     from ..toolbox import Toolbox
@@ -56,6 +57,14 @@ class Resumption(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, within=self.within[1:])
 
 
+class _Ended(msgspec.Struct, frozen=True):
+    """How a step ended: as its caller was told, and, whatever that does to it, as it is kept."""
+
+    result: ToolResult[object]
+    kept: ToolResult[object]
+    tool: Tool[..., object] | None
+
+
 class Journal:
     """The named steps of one execution.
 
@@ -96,7 +105,7 @@ class Journal:
             self._waiting[step.place] = resumption
         self._begun: set[str] = set()
         self._judged_in: list[Toolbox] = []
-        self._ended: dict[str, tuple[ToolResult[object], Tool[..., object] | None]] = {}
+        self._ended: dict[str, _Ended] = {}
         self.pauses: list[ToolResult[object]] = []
         """The results of its calls, with a place or without, that need somebody's action."""
 
@@ -126,7 +135,7 @@ class Journal:
     @property
     def has_changed(self) -> bool:
         """Whether a step of this run may have changed something."""
-        return any(result.effect != "none" for result, _ in self._ended.values())
+        return any(step.result.effect != "none" for step in self._ended.values())
 
     @property
     def is_unused(self) -> bool:
@@ -201,11 +210,11 @@ class Journal:
             self._judged_in.append(toolbox)
         self._tools[place] = tool_id
         self._definitions[place] = _digest(tool)
-        self._ended[place] = (result, tool)
+        self._ended[place] = _Ended(result, apart(result), tool)
 
     def place_of(self, result: ToolResult[object]) -> str | None:
         """Where *result* came from, or None if that had no place."""
-        return next((place for place, (ended, _) in self._ended.items() if ended is result), None)
+        return next((place for place, step in self._ended.items() if step.result is result), None)
 
     def results(self) -> dict[str, Mapping[str, object]]:
         """What is to be kept of the steps that need nobody's action, in this run or one before, as JSON.
@@ -215,9 +224,9 @@ class Journal:
             OutputInvalid: A value is not what its tool promised.
         """
         written = {
-            place: result_to_json(result, None if tool is None else tool.output_contract)
-            for place, (result, tool) in self._ended.items()
-            if result.outcome != "action_required"
+            place: result_to_json(step.kept, None if step.tool is None else step.tool.output_contract)
+            for place, step in self._ended.items()
+            if step.result.outcome != "action_required"
         }
         return {**self._recorded, **written}
 
@@ -236,7 +245,7 @@ class Journal:
     def waiting(self, but: str) -> tuple[tuple[str, tuple[ComposedStep, ...]], ...]:
         """The composed steps that wait, *but* the one at that place, and what is kept of each."""
         found = {place: resumption.within for place, resumption in self._waiting.items()}
-        found.update((place, kept_of(result)) for place, (result, _) in self._ended.items())
+        found.update((place, kept_of(step.result)) for place, step in self._ended.items())
         return tuple((place, within) for place, within in found.items() if within and place != but)
 
 

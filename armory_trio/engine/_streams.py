@@ -237,7 +237,7 @@ def _take(record: Record, chunk: object) -> None:
             record.tell(StreamOpened)
     record.chunks += 1
     if record.collected is not None:
-        record.collected.append(chunk)
+        record.collected.append(chunk if record.feeder is None else record.kept_of(chunk))
     if record.feeder is not None:
         record.feeder.put(chunk)
     if record.core.feed.payloads:

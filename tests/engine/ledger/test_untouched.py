@@ -1,0 +1,105 @@
+"""What is kept stays as it was: whatever others do to what they were given, and whoever is refused."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import cast
+
+import msgspec
+import pytest
+import trio
+
+from armory_trio import (
+    Allow,
+    Ask,
+    PolicyRequest,
+    Toolbox,
+    ToolCall,
+    ToolContext,
+    open_supervisor,
+    tool,
+)
+from tests.engine.ledger.stores import BANK, HER, KEYS, told_of
+from tests.requirements import requirement
+
+
+@requirement("keeping.joined.apart")
+async def test_a_copy_that_is_something_else_is_none(autojump_clock: trio.abc.Clock) -> None:
+    class Account(msgspec.Struct):
+        name: str
+
+        def __deepcopy__(self, memo: object) -> object:
+            return None
+
+    @tool(effect=BANK)
+    async def connect() -> Account:
+        await trio.sleep(5)
+        return Account("ann")
+
+    async with open_supervisor(Toolbox([connect]), default_request_context=HER) as supervisor:
+        leader = supervisor.start(ToolCall("connect"), idempotency_key="k")
+        await trio.sleep(1)
+        joiner = supervisor.start(ToolCall("connect"), idempotency_key="k")
+        first, second = await leader.result(), await joiner.result()
+
+    assert (told_of(second), second.value is first.value) == ("joined", True)
+
+
+@requirement("keeping.joined.apart")
+@pytest.mark.parametrize("joins", [True, False])
+async def test_what_a_reader_does_to_its_chunks_is_not_what_is_kept(
+    joins: bool, autojump_clock: trio.abc.Clock
+) -> None:
+    @tool(effect=BANK)
+    async def talk() -> AsyncIterator[dict[str, int]]:
+        for number in range(3):
+            yield {"n": number}
+            await trio.sleep(1)
+
+    call, chunks = ToolCall("talk"), [{"n": 0}, {"n": 1}, {"n": 2}]
+    async with open_supervisor(Toolbox([talk]), default_request_context=HER) as supervisor:
+        joiner = None
+        async with supervisor.stream(call, idempotency_key="k") as stream:
+            if joins:
+                joiner = supervisor.start(call, idempotency_key="k")
+            async for chunk in stream:
+                cast("dict[str, int]", chunk).clear()
+        if joiner is not None:
+            assert (await joiner.result()).value == chunks
+        again = await supervisor.execute(call, idempotency_key="k")
+
+    assert (told_of(again), again.value) == ("deduped", chunks)
+
+
+@requirement("keeping.pauses")
+@pytest.mark.parametrize("key", [None, "k"])
+async def test_what_a_body_does_to_what_its_steps_answered_is_not_what_it_goes_on_with(key: str | None) -> None:
+    @tool(effect="read-only")
+    async def items() -> list[list[str]]:
+        return [["a"]]
+
+    @tool(effect=BANK)
+    async def ship() -> str:
+        return "shipped"
+
+    @tool(effect=BANK)
+    async def order(ctx: ToolContext) -> object:
+        found = cast("list[list[str]]", (await ctx.call("items", place="items")).unwrap())
+        found[0].append("b")
+        found.append([])
+        (await ctx.call("ship", place="ship")).unwrap()
+        (await ctx.call("ship", place="again")).unwrap()
+        return found
+
+    def policy(request: PolicyRequest) -> Allow | Ask:
+        return Ask("Really?") if request.definition.name == "ship" else Allow()
+
+    async with open_supervisor(
+        Toolbox([items, ship, order], policy=policy), keys=KEYS, default_request_context=HER
+    ) as supervisor:
+        result = await supervisor.execute(ToolCall("order"), idempotency_key=key)
+        for _ in range(2):
+            assert result.pending_approval is not None, result
+            result = await supervisor.resume_approval(result.pending_approval)
+
+    assert (result.outcome, result.value) == ("success", [["a", "b"], []])
