@@ -22,7 +22,7 @@ from ..ledger import (
     Running,
     Unknown,
 )
-from ._deciding import decided, decides, may_wait, require_heard, require_other, require_verified
+from ._deciding import decided, decides, may_wait, require_countable, require_heard, require_other
 from ._entries import Entry, FenceLost
 from ._execution import Record
 from ._failures import description_of, undeclared
@@ -146,7 +146,7 @@ async def _claim(record: Record) -> object:
     elsewhere = Elsewhere(record, entry, _keyed_callers(record))
     ended: object = None
     try:
-        await require_verified(record, entry)
+        await require_countable(record, entry, made)
         while ended is None:
             found = await _asked(entry, made)
             place.leave()

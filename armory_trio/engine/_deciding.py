@@ -37,6 +37,7 @@ from ..ledger import (
     ResolutionReceipt,
     Unknown,
     UnknownAttempt,
+    apply,
     authorize_with,
     is_waiting,
     legacy_attempt_id,
@@ -77,15 +78,22 @@ def decides(plan: Plan, entry: Entry) -> bool:
     return entry.receipt is not None or plan.tool.options.reconcile is not None
 
 
-async def require_verified(record: Record, entry: Entry) -> None:
-    """Return if the receipt that the call brought, if it did, is signed. Cancelled: nothing is decided.
+async def require_countable(record: Record, entry: Entry, made: Claim) -> None:
+    """Return if the receipt that the call brought, if it did, is signed, and may have a part in how things stand.
+
+    Cancelled: nothing is decided.
 
     Raises:
-        ReceiptError: It is not.
-        LedgerUnavailable: The keys did not answer in time.
+        ReceiptError: It is not, or *made* would let the call run without it.
+        LedgerUnavailable: The keys, or the store, did not answer in time.
     """
-    if entry.receipt is not None:
-        await _verified_in(record.core.settings.authority, entry.receipt, entry.key.tenant)
+    if entry.receipt is None:
+        return
+    await _verified_in(record.core.settings.authority, entry.receipt, entry.key.tenant)
+    # Seen before anything is claimed, so that a call that is refused takes no place that is meant for another.
+    _, foreseen = apply(await entry.load(entry.text), made, entry.store.now())
+    if isinstance(foreseen, Fresh):
+        require_heard(entry.receipt, foreseen)
 
 
 async def decided(record: Record, entry: Entry, made: Claim, found: Answer) -> Answer | None:

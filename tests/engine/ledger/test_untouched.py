@@ -19,8 +19,11 @@ from armory_trio import (
     open_supervisor,
     tool,
 )
-from tests.engine.ledger.stores import BANK, HER, KEYS, told_of
+from armory_trio.ledger import Decision, resolve_with
+from tests.engine.ledger.stores import BANK, HER, KEYS, Bank, Troubled, code_of, receipt_for, the_attempt, told_of
 from tests.requirements import requirement
+
+FAILS = ToolCall("pay", {"fails": "before"})
 
 
 @requirement("keeping.joined.apart")
@@ -103,3 +106,30 @@ async def test_what_a_body_does_to_what_its_steps_answered_is_not_what_it_goes_o
             result = await supervisor.resume_approval(result.pending_approval)
 
     assert (result.outcome, result.value) == ("success", [["a", "b"], []])
+
+
+@requirement("keeping.receipts.refused")
+@pytest.mark.parametrize("late", ["retry", "abandoned"])
+@pytest.mark.parametrize("stands", ["granted", "nothing"])
+async def test_a_receipt_that_came_too_late_takes_nothing_away(late: Decision, stands: str) -> None:
+    bank, store = Bank(), Troubled()
+    async with open_supervisor(
+        Toolbox(bank.tools()), ledger=store, keys=KEYS, default_request_context=HER
+    ) as supervisor:
+        await supervisor.execute(FAILS, idempotency_key="k")
+        attempt = await the_attempt(store)
+        assert attempt is not None
+        first, second = await receipt_for(attempt, "retry"), await receipt_for(attempt, late, nonce="n2")
+        if stands == "granted":
+            await store.apply(resolve_with(first, attempt))
+        else:
+            store.inner = Troubled().inner  # it was lost, or forgotten
+        before, asked = await the_attempt(store), len(store.operations)
+        refused = await supervisor.execute(FAILS, idempotency_key="k", resolution_receipt=second)
+        after, began = await the_attempt(store), bank.began
+        if stands == "granted":  # whoever has the receipt that was heard can use it
+            used = await supervisor.execute(FAILS, idempotency_key="k", resolution_receipt=first)
+            assert told_of(used) == "fresh"
+
+    assert (code_of(refused), before, began) == ("AUTHORITY_REQUIRED", after, 1)
+    assert store.operations[asked:] == [] or stands == "granted"
