@@ -47,7 +47,7 @@ from ..ledger import (
     verify_receipt,
 )
 from ._authority import Authority
-from ._concurrency import raise_interrupt
+from ._concurrency import is_cancelled, raise_interrupt
 from ._entries import Entry, LedgerUnavailable, done_within
 from ._execution import Core, Record
 from ._failures import description_of
@@ -250,10 +250,10 @@ async def ask_far_side(
         receipt = _receipt_of(_required(answer), tool, attempt, store.now())
         with trio.fail_after(RECORD_TIMEOUT):
             return await _signed(receipt, authority)
-    except trio.Cancelled:
-        raise
     except BaseException as exc:  # noqa: ASYNC103  # whatever code of the host's raises, it has not told
         raise_interrupt(exc)
+        if isinstance(exc, trio.Cancelled) and is_cancelled():  # else it is one that the host kept
+            raise
         _log.warning("reconcile of %s could not tell what became of an attempt: %s", tool.name, description_of(exc))
     await trio.lowlevel.checkpoint_if_cancelled()  # which a nursery of its own may have put into a group
     return None

@@ -187,9 +187,10 @@ class AuthorizationReceipt(_Receipt, frozen=True, kw_only=True, tag="authorizati
 
     def __post_init__(self) -> None:
         _require_name("attempt_id", self.attempt_id)
-        for name in ("recorded_under", "policy_revision"):
-            if not isinstance(getattr(self, name), str):
-                raise _malformed(name, "is no text")
+        if not isinstance(cast("object", self.recorded_under), str):
+            raise _malformed("recorded_under", "is no text")
+        # What is recorded under no name is told under every policy.
+        _require_name("policy_revision", self.policy_revision)
         super().__post_init__()
 
 

@@ -118,6 +118,18 @@ def test_what_can_not_be_allowed_is_said_and_left_alone(
 
 
 @requirement("cli.ledger.authorize")
+@pytest.mark.parametrize("under", ["", " "], ids=["empty", "blank"])
+def test_nothing_is_allowed_under_rules_without_a_name(under: str, cli: Cli, store: Store) -> None:
+    store.add(CLAIM, PAID)
+    before = store.load()
+
+    ended = authorize(cli, under=under)
+
+    assert (ended.code, ended.out, store.load()) == (2, b"", before)
+    assert "policy_revision is blank" in ended.told[0]
+
+
+@requirement("cli.ledger.authorize")
 def test_what_was_brought_in_from_elsewhere_needs_nobody_who_allows_it(cli: Cli, store: Store) -> None:
     store.add(replace(CLAIM, policy_revision=""), PAID)
 

@@ -237,7 +237,16 @@ def test_a_receipt_for_other_rules_decides_about_nothing_else() -> None:
 
 
 @requirement("ledger.receipts.form")
-@pytest.mark.parametrize(("field", "value"), [("attempt_id", ""), ("recorded_under", None), ("policy_revision", 2)])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("attempt_id", ""),
+        ("recorded_under", None),
+        ("policy_revision", 2),
+        ("policy_revision", ""),
+        ("policy_revision", " "),
+    ],
+)
 def test_a_receipt_for_other_rules_names_them(field: str, value: object) -> None:
     with pytest.raises(ReceiptError, match=field):
         replace(AUTHORIZATION, **{field: value})

@@ -9,9 +9,18 @@ from collections.abc import Sequence
 import pytest
 import trio
 
-from armory_trio import StoreUnavailable, Toolbox, open_supervisor
-from armory_trio.ledger import Attempt, Claim, LedgerKey, MarkUnknown, OpenWindow, Start
-from tests.engine.ledger.stores import Bank, Clock, Troubled
+from armory_trio import StoreUnavailable, Toolbox, ToolCall, open_supervisor, tool
+from armory_trio.ledger import (
+    Attempt,
+    Claim,
+    LedgerKey,
+    MarkUnknown,
+    OpenWindow,
+    Reconciled,
+    Start,
+    UnknownAttempt,
+)
+from tests.engine.ledger.stores import BANK, HER, KEYS, Bank, Clock, Troubled, told_of
 from tests.requirements import requirement
 
 
@@ -43,6 +52,39 @@ async def populated(store: Troubled) -> None:
             await store.apply(OpenWindow(text, f"attempt-{key}"))
         if key == "lost":
             await store.apply(MarkUnknown(text, f"attempt-{key}"))
+
+
+@requirement("keeping.reconcile.unable")
+@pytest.mark.parametrize("recovers", [True, False])
+async def test_a_cancellation_that_a_reconcile_kept_is_its_own_trouble(recovers: bool) -> None:
+    kept: list[trio.Cancelled] = []
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        try:
+            await trio.lowlevel.checkpoint()
+        except trio.Cancelled as exc:
+            kept.append(exc)
+            raise
+
+    async def ask(attempt: UnknownAttempt) -> Reconciled | None:
+        await trio.lowlevel.checkpoint()
+        raise kept[0]
+
+    @tool(effect=BANK, reconcile=ask)
+    async def pay() -> None:
+        raise ValueError("the line is dead")
+
+    call, store = ToolCall("pay"), Troubled()
+    async with open_supervisor(Toolbox([pay]), ledger=store, keys=KEYS, default_request_context=HER) as supervisor:
+        await supervisor.execute(call, idempotency_key="k")
+        if recovers:
+            try:
+                left = await supervisor.recover(reconcile=True)
+            except trio.Cancelled as exc:  # noqa: ASYNC103  # it would end this test without a word
+                raise AssertionError("it was let out") from exc
+            assert len(left.unknown) == 1
+        else:
+            assert told_of(await supervisor.execute(call, idempotency_key="k")) == "unknown-outcome"
 
 
 @requirement("keeping.recovered")
