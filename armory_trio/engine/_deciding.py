@@ -156,7 +156,9 @@ def require_heard(receipt: Receipt | None, found: Answer) -> None:
     attempt = found.attempt
     if _is_heard(receipt, attempt):
         return
-    if isinstance(found, Fresh):
+    if isinstance(found, Fresh) and attempt.pause is not None:
+        why = "the call goes on from where it waits, about which nothing is to be decided then"
+    elif isinstance(found, Fresh):
         why = "the attempt that it is about is not there any more"
     elif attempt.attempt_id != _attempt_of(receipt):
         why = "attempt_id is not that of the attempt that is there"

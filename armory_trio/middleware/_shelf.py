@@ -31,13 +31,16 @@ class Kept:
         self._immutable = immutable
 
     def copy(self) -> Copy | None:
-        """The value; None if it cannot be copied after all."""
+        """The value; None if it cannot be copied after all, or only into something else."""
         if self._immutable:
             return Copy(self._value)
         try:
-            return Copy(copy.deepcopy(self._value))
-        except Exception:  # noqa: BLE001  # code of the value's own: what matters is that there is no copy
-            return None
+            copied = copy.deepcopy(self._value)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: ASYNC103, BLE001  # code of the value's own: what matters is that there is no copy
+            return None  # noqa: ASYNC104  # nothing is awaited
+        return Copy(copied) if type(copied) is type(self._value) else None
 
 
 def kept_of(value: object) -> Kept | None:

@@ -265,15 +265,20 @@ async def test_nobody_can_change_what_another_one_gets() -> None:
 
 @requirement("cache.copies")
 @pytest.mark.parametrize("nth", [1, 2])
-async def test_a_value_that_cannot_be_copied_is_not_kept(nth: int, autojump_clock: trio.testing.MockClock) -> None:
+@pytest.mark.parametrize("how", ["raises", "exits", "gives-another"])
+async def test_a_value_that_cannot_be_copied_is_not_kept(
+    how: str, nth: int, autojump_clock: trio.testing.MockClock
+) -> None:
     copied: list[int] = []
 
     class Shy(dict[str, int]):
-        def __deepcopy__(self, memo: object) -> Shy:
+        def __deepcopy__(self, memo: object) -> object:
             copied.append(len(copied) + 1)
-            if len(copied) >= nth:
-                raise ValueError("no copies")
-            return Shy(self)
+            if len(copied) < nth:
+                return Shy(self)
+            if how == "gives-another":
+                return None
+            raise ValueError("no copies") if how == "raises" else SystemExit("no copies")
 
     asked: list[float] = []
 

@@ -21,6 +21,7 @@ from armory_trio import (
 )
 from armory_trio.ledger import Decision, resolve_with
 from tests.engine.ledger.stores import BANK, HER, KEYS, Bank, Troubled, code_of, receipt_for, the_attempt, told_of
+from tests.engine.ledger.test_pauses import Shop, asks_about, row_of
 from tests.requirements import requirement
 
 FAILS = ToolCall("pay", {"fails": "before"})
@@ -133,3 +134,21 @@ async def test_a_receipt_that_came_too_late_takes_nothing_away(late: Decision, s
 
     assert (code_of(refused), before, began) == ("AUTHORITY_REQUIRED", after, 1)
     assert store.operations[asked:] == [] or stands == "granted"
+
+
+@requirement("keeping.receipts.refused")
+@pytest.mark.parametrize("decision", ["retry", "abandoned"])
+async def test_a_receipt_decides_nothing_about_what_goes_on_from_a_pause(decision: Decision) -> None:
+    shop, store = Shop(), Troubled()
+    toolbox = Toolbox(shop.tools, policy=asks_about("ship"))
+    async with open_supervisor(toolbox, ledger=store, keys=KEYS, default_request_context=HER) as supervisor:
+        paused = await supervisor.execute(ToolCall("order"), idempotency_key="k")
+        before = await row_of(store, "order")
+        receipt = await receipt_for(before, decision)
+        assert paused.pending_approval is not None
+        refused = await supervisor.resume_approval(paused.pending_approval, resolution_receipt=receipt)
+        assert (code_of(refused), await row_of(store, "order"), shop.done) == ("AUTHORITY_REQUIRED", before, [])
+        assert "goes on from where it waits" in str(refused.content)
+        result = await supervisor.resume_approval(paused.pending_approval)
+
+    assert (result.outcome, shop.done, shop.bank.paid) == ("success", ["ship", "seal"], [100])
