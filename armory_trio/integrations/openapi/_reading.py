@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import date
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import Final, cast
 
@@ -39,8 +41,7 @@ def read_document(source: object, name: str) -> Mapping[str, object]:
             source = source.read_bytes()
         except OSError as error:
             raise DefinitionError(SUBJECT, name, f"can't be read: {error.strerror or type(error).__name__}") from error
-    if isinstance(source, str | bytes):
-        source = _decoded(source, name)
+    source = _decoded(source, name) if isinstance(source, str | bytes) else _Copy(name, None).of(source, 0)
     if not is_object(source):
         wanted = "an object, its text, or a pathlib.Path to it"
         raise DefinitionError(SUBJECT, name, f"must be {wanted}, not {type(source).__name__}")
@@ -68,7 +69,9 @@ def _from_yaml(words: str, name: str) -> object:
         raise DefinitionError(SUBJECT, name, f"is neither JSON nor YAML: {' '.join(str(error).split())}") from error
     except RecursionError as error:
         raise DefinitionError(SUBJECT, name, f"is nested more than {_DEPTH} deep") from error
-    return _Copy(name).of(loaded, 0)
+    except Exception as error:  # what it raises at a tag whose value makes no sense, or at a number of 5,000 digits
+        raise DefinitionError(SUBJECT, name, f"is neither JSON nor YAML: {type(error).__name__}") from error
+    return _Copy(name, _DEPTH).of(loaded, 0)
 
 
 @cache
@@ -89,27 +92,42 @@ def _loader() -> type[yaml.SafeLoader]:
 
 
 class _Copy:
-    """A copy in which every key is text. It ends, whatever aliases repeat each other."""
+    """A copy in which every key is text. It ends, whatever aliases repeat each other.
 
-    def __init__(self, name: str) -> None:
+    Args:
+        name: What the document is called in errors.
+        deepest: How deep it may be nested; None if what lies deeper, where nobody looks, stays as it is.
+    """
+
+    def __init__(self, name: str, deepest: int | None) -> None:
         self._name = name
+        self._deepest = deepest
         self._left = _VALUES
 
     def of(self, value: object, depth: int) -> object:
         self._left -= 1
+        if self._deepest is None and depth > _DEPTH:
+            return value
         if self._left < 0 or depth > _DEPTH:
             reason = f"holds more than {_VALUES} values" if self._left < 0 else f"is nested more than {_DEPTH} deep"
             raise DefinitionError(SUBJECT, self._name, reason)
-        if isinstance(value, dict):
-            members = cast("dict[object, object]", value)
-            return {_key(key): self.of(member, depth + 1) for key, member in members.items()}
+        if isinstance(value, Mapping):
+            members = cast("Mapping[object, object]", value)
+            return {self._key(key): self.of(member, depth + 1) for key, member in members.items()}
         if is_array(value):
             return [self.of(member, depth + 1) for member in value]
+        if isinstance(value, float) and not isfinite(value):
+            raise DefinitionError(SUBJECT, self._name, f"holds the number {value}, which JSON has not")
         if value is None or isinstance(value, str | int | float):
             return value
+        if isinstance(value, date):  # YAML 1.1 has them, and a host may have read its document with a loader of that
+            return value.isoformat()
         raise DefinitionError(SUBJECT, self._name, f"holds a {type(value).__name__}, which JSON has not")
 
-
-def _key(key: object) -> str:
-    """A key as JSON has it: the responses of a YAML document are often numbers."""
-    return key if isinstance(key, str) else msgspec.json.encode(key).decode()
+    def _key(self, key: object) -> str:
+        """A key as JSON has it: the responses of a YAML document are often numbers."""
+        if isinstance(key, str):
+            return key
+        if key is None or isinstance(key, int | float | date):
+            return key.isoformat() if isinstance(key, date) else msgspec.json.encode(key).decode()
+        raise DefinitionError(SUBJECT, self._name, f"has a key that is a {type(key).__name__}, which JSON has not")

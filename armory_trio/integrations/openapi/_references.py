@@ -116,11 +116,12 @@ class References:
         Raises:
             DocumentFault: It leads nowhere, or to a document that can't be had.
         """
-        location, pointer = urldefrag(reference)
-        document = node.document
-        if location:
-            document = urljoin(node.document or self._name, location)
-            document = "" if document == self._name else document
+        try:
+            location, pointer = urldefrag(reference)
+            document = urljoin(node.document or self._name, location) if location else node.document
+        except ValueError as error:
+            raise node.fault(f"{reference!r} is no reference: {error}") from error
+        document = "" if location and document == self._name else document
         found = Node(self._document(document, node), document)
         pointer = unquote(pointer)
         if pointer and not pointer.startswith("/"):

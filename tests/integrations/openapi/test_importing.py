@@ -20,7 +20,7 @@ from armory_trio.integrations.openapi import (
 from armory_trio.ledger import full_input_key
 from tests.requirements import requirement
 
-from .documents import EMPTY, OK, document, imported, of_path, parameter
+from .documents import EMPTY, OK, document, imported, of_path, parameter, schema_of
 
 
 def as_yaml_text(told: object) -> str:
@@ -82,6 +82,12 @@ def test_versions_that_only_add_are_taken(version: str) -> None:
         ("a: !!python/object:os.system x", "neither JSON nor YAML"),
         ("a: !!binary AAAA", "bytes"),
         ("a: &a [*a]", "nested more than"),
+        ("a: !!int x", "neither JSON nor YAML"),
+        ("a: " + "1" * 5000, "neither JSON nor YAML"),
+        ("a: 1e999", "the number inf"),
+        ({"a": float("nan")}, "the number nan"),
+        ({"a": {("b",): 1}}, "a key that is a tuple"),
+        ({"a": {1, 2}}, "holds a set"),
         ("[" * 50_000, "nested more than|neither JSON nor YAML"),
         ({}, "must be a version"),
         ({"openapi": "4.0.0"}, "must be a version"),
@@ -96,6 +102,18 @@ def test_versions_that_only_add_are_taken(version: str) -> None:
 def test_a_broken_document_is_a_clear_error(source: object, told: str) -> None:
     with pytest.raises(DefinitionError, match=told):
         toolbox_from_openapi(source)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+@requirement("openapi.documents")
+def test_a_document_that_another_loader_has_read_is_taken_with_its_numbers_and_dates() -> None:
+    loaded: object = yaml.safe_load(  # pyright: ignore[reportUnknownMemberType]
+        "openapi: 3.1.0\nservers: [{url: 'https://a.test'}]\npaths: {/a: {get: {parameters: [{name: d, in: query, "
+        "schema: {enum: [2020-01-01]}}], responses: {200: {content: {application/json: {schema: {type: string}}}}}}}}"
+    )
+    found = toolbox_from_openapi(loaded)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+    assert found.operations[0].tool.definition.output_schema == {"type": "string"}
+    assert schema_of(found, "get_a")["properties"] == {"d": {"enum": ["2020-01-01"]}}
 
 
 @requirement("openapi.documents")

@@ -194,6 +194,7 @@ def test_documents_that_nobody_could_find_are_refused() -> None:
     [
         ("#/components/schemas/Gone", "leads nowhere"),
         ("#anchor", "anchors"),
+        ("http://[x#/a", "no reference"),
         ("#/components/parameters/Loop", "no schema"),
     ],
 )
