@@ -10,7 +10,7 @@ from ._bodies import Body
 from ._naming import LONGEST, Distinct, legal_name
 from ._parameters import Declared
 from ._schemas import Schema, Schemas, reachable, with_definitions
-from ._styles import Parameter
+from ._styles import Parameter, Place
 
 __all__ = ("Arguments", "arguments_of")
 
@@ -29,6 +29,10 @@ class Arguments(msgspec.Struct, frozen=True, eq=False):
     parameters: Mapping[str, Parameter]
     fields: Mapping[str, str]
     whole: str | None
+
+    def names_in(self, place: Place) -> frozenset[str]:
+        """What the parameters of *place* are called there."""
+        return frozenset(each.wire for each in self.parameters.values() if each.place == place)
 
 
 def arguments_of(declared: Sequence[Declared], body: Body | None, schemas: Schemas) -> Arguments:

@@ -6,7 +6,7 @@ import binascii
 import re
 import secrets
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Final, Literal
 from urllib.parse import quote_plus
 
@@ -15,7 +15,7 @@ import msgspec
 from ...definitions import canonical_text
 from ._json import is_array, is_object
 from ._media import is_media_type
-from ._styles import Parameter, Refused, pairs, scalar_text
+from ._styles import Pair, Parameter, Refused, pairs, require_own_names, scalar_text
 
 __all__ = ("BINARY", "Part", "PartKind", "form_bytes", "json_bytes", "multipart_bytes", "octets", "text_bytes")
 
@@ -121,6 +121,7 @@ def form_bytes(members: Mapping[str, object], parts: Mapping[str, Part]) -> byte
         Refused: One of them can't be said.
     """
     written: list[str] = []
+    known = parts.keys() | members.keys()
     for name, value in members.items():
         part = parts.get(name)
         if value is None:
@@ -129,13 +130,17 @@ def form_bytes(members: Mapping[str, object], parts: Mapping[str, Part]) -> byte
             items = value if is_array(value) and part is None else [value]
             written.extend(f"{_plus(name)}={_plus(scalar_text(item))}" for item in items)
         else:
-            written.extend(f"{key.replace('%20', '+')}={said}" for key, said in _form_pairs(part.parameter, value))
+            written.extend(
+                f"{key.replace('%20', '+')}={said}" for key, said in _form_pairs(part.parameter, value, known)
+            )
     return "&".join(written).encode("ascii")
 
 
-def _form_pairs(parameter: Parameter, value: object) -> Iterator[tuple[str, str]]:
+def _form_pairs(parameter: Parameter, value: object, declared: Container[str]) -> Iterator[Pair]:
     spaced = parameter.style != "spaceDelimited"  # there %20 is the separator
-    for key, said in pairs(parameter, value):
+    written = pairs(parameter, value)
+    require_own_names(parameter.wire, written, declared)
+    for key, said in written:
         yield key, said.replace("%20", "+") if spaced else said
 
 

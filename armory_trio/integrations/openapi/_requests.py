@@ -12,7 +12,7 @@ from ._bodies import Body
 from ._operations import Operation
 from ._parts import form_bytes, json_bytes, multipart_bytes, octets, text_bytes
 from ._servers import Server
-from ._styles import Pair, Parameter, Refused, header_value, leads_elsewhere, pairs, path_text
+from ._styles import Pair, Parameter, Refused, header_value, leads_elsewhere, pairs, path_text, require_own_names
 
 __all__ = ("Prepared", "prepare")
 
@@ -52,7 +52,9 @@ def prepare(operation: Operation, server: Server, arguments: Mapping[str, object
         if value is None and parameter.place != "path":
             continue
         try:
-            _place(parameter, value, (in_path, query, headers, cookies))
+            written = _place(parameter, value, (in_path, query, headers, cookies))
+            if written:
+                require_own_names(parameter.wire, written, operation.arguments.names_in(parameter.place))
         except Refused as refused:
             raise Refused(f"{name}: {refused}") from None
     body, media_type = _body(operation, arguments)
@@ -67,18 +69,20 @@ def _place(
     parameter: Parameter,
     value: object,
     into: tuple[dict[str, str], list[Pair], list[tuple[str, bytes]], list[Pair]],
-) -> None:
+) -> list[Pair]:
+    """Put *value* down where it is sent; the answer is what stands for it in a query or in cookies."""
     in_path, query, headers, cookies = into
     if parameter.place == "path":
         if value is None:
             raise Refused("is null, and would make another path")
         in_path[parameter.wire] = path_text(parameter, value)
-    elif parameter.place == "query":
-        query.extend(pairs(parameter, value))
-    elif parameter.place == "header":
+        return []
+    if parameter.place == "header":
         headers.append((parameter.wire, header_value(parameter, value)))
-    else:
-        cookies.extend(pairs(parameter, value))
+        return []
+    written = pairs(parameter, value)
+    (query if parameter.place == "query" else cookies).extend(written)
+    return written
 
 
 def _path(operation: Operation, server: Server, values: Mapping[str, str]) -> str:

@@ -7,9 +7,9 @@ what could move a request to another path is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Final, Literal, cast
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -26,6 +26,7 @@ __all__ = (
     "leads_elsewhere",
     "pairs",
     "path_text",
+    "require_own_names",
     "scalar_text",
 )
 
@@ -35,11 +36,14 @@ Style = Literal["simple", "label", "matrix", "form", "spaceDelimited", "pipeDeli
 Pair = tuple[str, str]
 """A name and a value, encoded."""
 
-_RESERVED: Final = ":/?@!$'()*,;="
-"""What ``allowReserved`` leaves as it is. ``#[]&+`` would end the value, or mean something else to most servers."""
+_RESERVED: Final = ":/?@!$'()*,="
+"""What ``allowReserved`` leaves as it is. ``#[]&;+`` would end the value, or mean something else to some servers."""
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _SEPARATOR: Final = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
+_DECODINGS: Final = 3
+"""How often a path may be decoded on its way, by proxies and at last by the server."""
+
 _NESTED: Final = 16
 """How deep the object of a ``deepObject`` may be nested."""
 
@@ -145,8 +149,15 @@ def _segment(text: str) -> str:
 
 
 def leads_elsewhere(text: str) -> bool:
-    """Whether *text* holds a step such as ``..``, for those who split paths only once they are decoded."""
-    return any(step in (".", "..") for step in re.split(r"[/\\]", text))
+    """Whether *text* holds a step such as ``..``, for whoever reads it.
+
+    Some split paths only once they are decoded, decode them more than once, or drop what stands behind a semicolon.
+    """
+    for _ in range(_DECODINGS):
+        if any(step.partition(";")[0] in (".", "..") for step in re.split(r"[/\\]", text)):
+            return True
+        text = unquote(text)
+    return False
 
 
 # ── query and cookie ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -171,6 +182,24 @@ def pairs(parameter: Parameter, value: object) -> list[Pair]:
     if parameter.style == "deepObject":
         return [(_encoded(f"{parameter.wire}{path}"), said(leaf)) for path, leaf in _leaves(value, 0)]
     return _listed_pairs(parameter, value, name, said)
+
+
+def require_own_names(wire: str, written: Iterable[Pair], declared: Container[str]) -> None:
+    """Refuse keys of the object in *wire* which are the names of other parameters, for they would be values of those.
+
+    Args:
+        wire: The parameter.
+        written: What is sent for it.
+        declared: The names of all parameters of its place.
+
+    Raises:
+        Refused: One of the names in *written* is another's.
+    """
+    for name, _ in written:
+        plain = unquote(name.replace("+", " "))
+        head = plain.partition("[")[0]
+        if plain != wire and (plain in declared or (head != wire and head in declared)):
+            raise Refused(f"the key {plain!r} is the name of another parameter")
 
 
 def _listed_pairs(
@@ -200,6 +229,8 @@ def _leaves(value: object, depth: int) -> Iterator[tuple[str, object]]:
         yield "", value
         return
     for key, member in inner:
+        if "[" in key or "]" in key:
+            raise Refused(f"the key {key!r} holds a bracket, and would mean another one")
         yield from ((f"[{key}]{path}", leaf) for path, leaf in _leaves(member, depth + 1))
 
 
@@ -223,6 +254,8 @@ def header_value(parameter: Parameter, value: object) -> bytes:
         text = scalar_text(value)
     if _CONTROL.search(text.replace("\t", " ")):
         raise Refused("holds a control character, such as the end of a line")
+    if text != text.strip(" \t"):
+        raise Refused("begins or ends with white space, which can't be sent in a header")
     try:
         return text.encode()
     except UnicodeEncodeError:

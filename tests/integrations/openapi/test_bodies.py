@@ -313,3 +313,15 @@ def test_headers_of_a_part_are_told_and_not_sent() -> None:
 
     [loss] = found.losses
     assert (loss.kind, loss.pointer.rpartition("/")[2]) == ("dropped", "headers")
+
+
+@requirement("openapi.bodies")
+async def test_a_key_in_a_form_is_no_other_member() -> None:
+    schema = {"type": "object", "properties": {"role": {"type": "string"}, "more": {"type": "object"}}}
+    told = body_of("application/x-www-form-urlencoded", schema, encoding={"more": {"style": "form"}})
+    async with open_server() as server:
+        result = await call(server, of_path("/it", "post", requestBody=told), {"more": {"role": "admin"}})
+
+    assert server.received == []
+    assert result.error is not None
+    assert "'role' is the name of another" in result.error.message

@@ -148,7 +148,7 @@ async def test_reserved_characters_stay_where_that_is_safe() -> None:
         kept = server.last.target
         await call(server, get(parameter("x", "query")), {"x": everything})
 
-    assert kept == "/it?x=a/b?c:d@e!f$g'h(i)j*k,l;m=n%26o%2Bp%23q%5Br%5Ds%25t%20u"
+    assert kept == "/it?x=a/b?c:d@e!f$g'h(i)j*k,l%3Bm=n%26o%2Bp%23q%5Br%5Ds%25t%20u"
     assert server.last.target == (
         "/it?x=a%2Fb%3Fc%3Ad%40e%21f%24g%27h%28i%29j%2Ak%2Cl%3Bm%3Dn%26o%2Bp%23q%5Br%5Ds%25t%20u"
     )
@@ -191,3 +191,46 @@ async def test_what_is_nested_without_end_is_refused() -> None:
 
     assert server.received == []
     assert (result.error and result.error.category) == "validation"
+
+
+@requirement("openapi.path-stays")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"free": {"limit": 99}},
+        {"free": {"deep[x]": 1}},
+        {"free": {"deep": 1}},
+        {"deep": {"a][b": 1}},
+        {"deep": {"a": {"b]": 1}}},
+        {"jar": {"session": "mine"}},
+    ],
+    ids=str,
+)
+async def test_a_key_in_an_argument_is_no_other_parameter(arguments: Object) -> None:
+    declared = [
+        parameter("limit", "query", {"type": "integer", "maximum": 5}),
+        parameter("deep", "query", OBJECT, style="deepObject"),
+        parameter("free", "query", OBJECT),
+        parameter("session", "cookie"),
+        parameter("jar", "cookie", OBJECT),
+    ]
+    async with open_server() as server:
+        refused = await call(server, get(*declared), arguments)
+        allowed = await call(server, get(*declared), {"free": {"limits[a]": 1}, "deep": {"limit": 2}, "limit": 3})
+
+    assert [received.target for received in server.received] == ["/it?limit=3&deep%5Blimit%5D=2&limits%5Ba%5D=1"]
+    assert allowed.outcome == "success"
+    assert refused.error is not None
+    assert (refused.error.category, refused.effect) == ("validation", "none")
+    assert refused.error.message.startswith(next(iter(arguments)))
+
+
+@requirement("openapi.headers-stay")
+@pytest.mark.parametrize("value", [" x", "x ", "\tx"], ids=repr)
+async def test_white_space_that_no_header_can_hold_is_refused_in_words(value: str) -> None:
+    async with open_server() as server:
+        result = await call(server, get(parameter("X-It", "header")), {"X-It": value})
+
+    assert server.received == []
+    assert result.error is not None
+    assert result.error.message == "X-It: begins or ends with white space, which can't be sent in a header"
