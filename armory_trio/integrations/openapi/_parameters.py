@@ -12,7 +12,7 @@ from ._media import is_json
 from ._references import Node, References
 from ._styles import Parameter, Place, Style
 
-__all__ = ("Declared", "parameters_of", "placeholders")
+__all__ = ("Declared", "can_hold_key", "parameters_of", "placeholders")
 
 _IGNORED: Final = frozenset({"accept", "content-type", "authorization"})
 """Header parameters that the specification says to ignore."""
@@ -25,6 +25,9 @@ _FORBIDDEN: Final = frozenset(
     }
 )
 """Headers that frame the request, or would make another one of it."""
+
+_CREDENTIALS: Final = frozenset({"cookie", "proxy-authorization"})
+"""Those of them that hold a credential."""
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PLACEHOLDER: Final = re.compile(r"\{([^{}/]+)\}")
@@ -48,6 +51,11 @@ class Declared(msgspec.Struct, frozen=True, eq=False):
     parameter: Parameter
     node: Node
     schema: Node | None
+
+
+def can_hold_key(header: str) -> bool:
+    """Whether *header* is one in which the API key of a document can stand."""
+    return _TOKEN.fullmatch(header) is not None and header.lower() not in _FORBIDDEN - _CREDENTIALS
 
 
 def placeholders(path: str) -> tuple[str, ...]:

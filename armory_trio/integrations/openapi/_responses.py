@@ -15,20 +15,28 @@ import trio
 
 from ...definitions import AudioContent, ImageContent, JsonLimits, parse_json
 from ...errors import JsonError
-from ._media import base_type, is_json, kind_of_media
+from ._media import base_type, is_json, is_media_type, kind_of_media
+from ._statuses import is_good
 
 __all__ = ("Reply", "Unreadable", "excerpt_of", "reply_of", "value_of")
 
 _ENCODINGS: Final = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
+_GZIP: Final = b"\x1f\x8b"
 _REDACTED: Final = b"[redacted]"
-_SHORTEST_SECRET: Final = 6
-"""Characters of a secret that is looked for in what comes back; a shorter one would be found everywhere."""
-
 _EXCERPT: Final = 2_000
 """Characters of a response that an error quotes."""
 
 _HEADERS: Final = 100
 """Headers of a response without a body that are told."""
+
+_CHARSET: Final = re.compile(
+    r"utf-?8|(us-)?ascii|latin-?1|iso-8859-\d{1,2}|(windows-|cp)\d{3,4}|koi8-[rut]|shift[_-]jis|euc-(jp|kr)"
+    r"|iso-2022-(jp|kr)|gb2312|gbk|gb18030|big5",
+    re.IGNORECASE,
+)
+"""Character sets that text is decoded by, ASCII in the range of ASCII. Python knows others that are no sets of characters."""
+
+_WIDE: Final = re.compile(r"utf-?(16|32)(-?[bl]e)?", re.IGNORECASE)
 
 
 class Unreadable(Exception):
@@ -59,8 +67,10 @@ class Reply(msgspec.Struct, frozen=True, eq=False):
     headers: dict[str, str]
 
 
-async def reply_of(response: httpx2.Response, most: int, secrets: Iterable[bytes]) -> Reply:
+async def reply_of(response: httpx2.Response, most: int, secrets: Iterable[re.Pattern[bytes]]) -> Reply:
     """Read *response* up to *most* bytes, and close it: what is not read is not waited for.
+
+    An error says what it is by its status; its body is empty if that can't be read.
 
     Cancelled: its connection is closed at once.
 
@@ -69,15 +79,22 @@ async def reply_of(response: httpx2.Response, most: int, secrets: Iterable[bytes
         httpx2.HTTPError: The connection broke.
     """
     async with aclosing(response):
-        body, whole = await _body_of(response, most)
-    told = response.headers.get("content-type", "")
+        try:
+            body, whole = await _body_of(response, most)
+        except (httpx2.HTTPError, Unreadable):
+            if is_good(response.status_code):
+                raise
+            body, whole = b"", True
     headers = {
         name: _without(value.encode(), secrets).decode()
         for name, value in response.headers.items()
         if "cookie" not in name
     }
+    told = headers.get("content-type", "")
     found = re.search(r"charset\s*=\s*\"?([A-Za-z0-9._-]+)", told, re.IGNORECASE)
     charset = found[1] if found else "utf-8"
+    if _WIDE.fullmatch(charset):
+        body, charset = body.decode(charset, "replace" if whole else "ignore").encode(), "utf-8"
     return Reply(response.status_code, base_type(told), charset, _without(body, secrets), whole, headers)
 
 
@@ -103,14 +120,29 @@ class _Taken:
         self._body = bytearray()
         self._fault = False
         self._begun = False
+        self._over = False
+        self._room = most + most // 8 + 1024  # nothing that makes sense is larger compressed
         # The format says of itself whether it is that of gzip or that of zlib.
         self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding not in ("", "identity") else None
 
     def more(self, piece: bytes) -> bool:
         """Take one piece; False when that is enough."""
         left = self._most + 1 - len(self._body)
-        self._body += piece[:left] if self._inflate is None else self._inflated(piece, left)
-        return not self._fault and len(self._body) <= self._most
+        self._room -= len(piece)
+        self._body += piece[:left] if self._inflate is None else self._members(piece, left)
+        return not (self._fault or self._over) and self._room >= 0 and len(self._body) <= self._most
+
+    def _members(self, piece: bytes, left: int) -> bytes:
+        """At most *left* bytes of *piece*. Members of gzip may follow each other; whatever else follows is left out."""
+        found = self._inflated(piece, left)
+        while self._inflate is not None and self._inflate.eof and self._inflate.unused_data and len(found) < left:
+            rest = self._inflate.unused_data
+            self._over = not rest.startswith(_GZIP[: len(rest)])
+            if self._over:
+                break
+            self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            found += self._inflated(rest, left - len(found))
+        return found
 
     def _inflated(self, piece: bytes, left: int) -> bytes:
         assert self._inflate is not None
@@ -131,17 +163,16 @@ class _Taken:
         Raises:
             Unreadable: They are not compressed as it was said.
         """
-        whole = len(self._body) <= self._most
+        whole = len(self._body) <= self._most and self._room >= 0
         cut_short = self._inflate is not None and self._begun and whole and not self._inflate.eof
         if self._fault or cut_short:
             raise Unreadable("RESPONSE_UNREADABLE", "the response is not compressed as it says")
         return bytes(self._body[: self._most]), whole
 
 
-def _without(data: bytes, secrets: Iterable[bytes]) -> bytes:
+def _without(data: bytes, secrets: Iterable[re.Pattern[bytes]]) -> bytes:
     for secret in secrets:
-        if len(secret) >= _SHORTEST_SECRET:
-            data = data.replace(secret, _REDACTED)
+        data = secret.sub(_REDACTED, data)
     return data
 
 
@@ -166,12 +197,12 @@ def value_of(reply: Reply, method: str, most: int) -> object:
         raise Unreadable("RESPONSE_TOO_LARGE", f"the response is larger than {most} bytes")
     if is_json(reply.media_type):
         return _json(reply, most)
-    if reply.media_type.startswith("image/"):
-        return ImageContent(reply.body, reply.media_type)
-    if reply.media_type.startswith("audio/"):
-        return AudioContent(reply.body, reply.media_type)
+    told = reply.media_type if is_media_type(reply.media_type) else "application/octet-stream"
+    if told.startswith("image/"):
+        return ImageContent(reply.body, told)
+    if told.startswith("audio/"):
+        return AudioContent(reply.body, told)
     encoded = b64encode(reply.body).decode()
-    told = reply.media_type or "application/octet-stream"
     return {"media_type": told, "bytes": len(reply.body), "base64": encoded}
 
 
@@ -183,9 +214,10 @@ def _json(reply: Reply, most: int) -> object:
 
 
 def _text(reply: Reply) -> str:
+    charset = reply.charset if _CHARSET.fullmatch(reply.charset) else "utf-8"
     try:
-        return reply.body.decode(reply.charset, "replace" if reply.whole else "ignore")
-    except LookupError:
+        return reply.body.decode(charset, "replace" if reply.whole else "ignore")
+    except LookupError:  # there is no iso-8859-99
         return reply.body.decode("utf-8", "replace")
 
 

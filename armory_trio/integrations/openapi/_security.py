@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
+from html import escape
 from inspect import isawaitable
 from typing import Final, Literal, cast
 from urllib.parse import quote
@@ -12,6 +14,7 @@ import msgspec
 
 from ...definitions import ToolContext, ToolFailure
 from ._losses import DocumentFault, Losses
+from ._parameters import can_hold_key
 from ._references import Node, References
 from ._styles import Pair
 
@@ -59,6 +62,12 @@ class BasicCredentials(msgspec.Struct, frozen=True):
     user: str
     password: str
 
+    @property
+    def is_sendable(self) -> bool:
+        """Whether they can be told apart again: both are text, and the user has no colon."""
+        texts = isinstance(cast("object", self.user), str) and isinstance(cast("object", self.password), str)
+        return texts and ":" not in self.user
+
     def __repr__(self) -> str:
         return "BasicCredentials(...)"
 
@@ -86,7 +95,7 @@ class Granted(msgspec.Struct, frozen=True):
     headers: tuple[tuple[str, bytes], ...] = ()
     query: tuple[Pair, ...] = ()
     cookies: tuple[Pair, ...] = ()
-    secrets: tuple[bytes, ...] = ()  # in all forms in which they may come back
+    secrets: tuple[re.Pattern[bytes], ...] = ()  # in all forms in which they may come back
 
     def __repr__(self) -> str:
         return "Granted(...)"
@@ -148,6 +157,8 @@ def _requirement(
         place, key = _PLACES.get(scheme.text("in")), scheme.text("name")
         if place is None or not key:
             raise scheme.fault("an API key needs a name, and says in: header, query or cookie")
+        if place == "header" and not can_hold_key(key):
+            raise scheme.fault(f"the header {key!r} can't hold an API key")
         return SecurityRequirement(name, "apiKey", scopes, *named, place=place, name=key)
     if kind == "http" and how in ("basic", "bearer"):
         return SecurityRequirement(name, cast("_Kind", how), scopes, *named)
@@ -192,11 +203,11 @@ async def _asked(auth: AuthCallback, requirement: SecurityRequirement, ctx: Tool
     if credentials is None:
         return None
     if requirement.kind == "basic":
-        if isinstance(credentials, BasicCredentials):
+        if isinstance(credentials, BasicCredentials) and credentials.is_sendable:
             return credentials
     elif isinstance(credentials, str) and credentials:
         return credentials
-    wanted = "BasicCredentials" if requirement.kind == "basic" else "text"
+    wanted = "BasicCredentials with a user without a colon" if requirement.kind == "basic" else "text"
     raise _refusal(f"the host answered no {wanted} for {requirement.scheme!r}, so nothing was sent.")
 
 
@@ -204,12 +215,12 @@ def _granted(found: list[tuple[SecurityRequirement, Credentials]]) -> Granted:
     headers: list[tuple[str, bytes]] = []
     query: list[Pair] = []
     cookies: list[Pair] = []
-    secrets: list[bytes] = []
+    secrets: list[re.Pattern[bytes]] = []
     for requirement, credentials in found:
         secret = _secret(requirement, credentials)
-        secrets += _forms_of(secret)
+        secrets += _pattern_of(secret.decode(errors="replace"))
         if isinstance(credentials, BasicCredentials):
-            secrets += _forms_of(credentials.password.encode())
+            secrets += _pattern_of(credentials.password)
         if requirement.place == "query":
             query.append((quote(requirement.name, safe=""), quote(secret, safe="")))
         elif requirement.place == "cookie":
@@ -220,20 +231,39 @@ def _granted(found: list[tuple[SecurityRequirement, Credentials]]) -> Granted:
     return Granted(tuple(headers), tuple(query), tuple(cookies), tuple(secrets))
 
 
-def _forms_of(secret: bytes) -> list[bytes]:
-    """*secret* as a server may send it back: as it is, in a URL, in JSON."""
-    in_json = msgspec.json.encode(secret.decode(errors="replace"))[1:-1]
-    return list(dict.fromkeys((secret, quote(secret, safe="").encode(), in_json)))
+def _pattern_of(secret: str) -> list[re.Pattern[bytes]]:
+    """*secret* as a server may send it back: any of its characters as it is, or as URLs, JSON or HTML escape it."""
+    if len(secret) < _SHORTEST_SECRET:
+        return []
+    return [re.compile(b"".join(map(_forms_of, secret)))]
 
+
+def _forms_of(char: str) -> bytes:
+    plain = re.escape(char.encode(errors="replace"))
+    if char.isascii() and char.isalnum():
+        return plain
+    in_url = "".join(f"%{byte:02x}" for byte in char.encode(errors="replace"))
+    units = char.encode("utf-16-be", "replace").hex()
+    in_json = "".join(rf"\\u{units[index : index + 4]}" for index in range(0, len(units), 4))
+    in_html = "|".join(
+        re.escape(escape(char)) if index == 0 else f"&#{code};"
+        for index, code in enumerate(("", ord(char), f"x0*{ord(char):x}"))
+    )
+    forms = (plain, rb"\\" + plain, f"(?i:{in_url}|{in_json}|{in_html})".encode(), *([rb"\+"] if char == " " else []))
+    return b"(?:" + b"|".join(forms) + b")"
+
+
+_SHORTEST_SECRET: Final = 6
+"""Characters of a secret that is looked for in what comes back; a shorter one would be found everywhere."""
 
 _UNSENDABLE: Final = frozenset({*range(0x20), 0x7F})
 
 
 def _secret(requirement: SecurityRequirement, credentials: Credentials) -> bytes:
     if isinstance(credentials, BasicCredentials):
-        return b64encode(f"{credentials.user}:{credentials.password}".encode())
+        return b64encode(f"{credentials.user}:{credentials.password}".encode(errors="replace"))
     secret = credentials.encode(errors="replace")
-    if requirement.place == "header" and _UNSENDABLE & set(secret):
+    if requirement.place == "header" and (_UNSENDABLE & set(secret) or secret != secret.strip()):
         raise _refusal(f"the credential for {requirement.scheme!r} can't stand in a header, so nothing was sent.")
     return secret
 

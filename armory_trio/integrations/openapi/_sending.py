@@ -41,7 +41,7 @@ class Progress:
 
     def __init__(self) -> None:
         self.began = False
-        """Somebody told what happens to it: the usual transport does, one that is made for tests need not."""
+        """Somebody tells what happens to it: the usual transport does, one that is made for tests need not."""
 
         self.sent = False
         """Its first bytes were handed to the network."""
@@ -86,6 +86,11 @@ class Sender(msgspec.Struct, frozen=True, eq=False):
     most: int
     redirects: bool
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the host has closed its client."""
+        return self.client is not None and self.client.is_closed
+
     async def send(self, prepared: Prepared, granted: Granted, progress: Progress, *, looking: bool) -> Reply:
         """The response to one request.
 
@@ -96,6 +101,7 @@ class Sender(msgspec.Struct, frozen=True, eq=False):
             Unreadable: What came back can't be decompressed.
         """
         request = self._request(prepared, granted, progress)
+        progress.began = self.client is None or _tells(self.client, request.url)
         async with self._opened() as client:
             left = _REDIRECTS if looking and self.redirects else 0
             while True:
@@ -160,6 +166,16 @@ class Sender(msgspec.Struct, frozen=True, eq=False):
         onward = httpx2.Request(request.method, quiet, headers=request.headers.raw, extensions=request.extensions)
         onward.url = quiet
         return onward
+
+
+def _tells(client: httpx2.AsyncClient, url: httpx2.URL) -> bool:
+    """Whether what *client* sends to *url* goes by the usual transport, which tells of each step to the network.
+
+    A request that waits for a free connection has come to none yet. Clients have no public word for this; where there
+    is none at all, only what is told counts.
+    """
+    find: object = getattr(client, "_transport_for_url", None)
+    return callable(find) and type(find(url)) is httpx2.AsyncHTTPTransport
 
 
 def conflicts_of(prepared: Prepared, granted: Granted) -> str | None:

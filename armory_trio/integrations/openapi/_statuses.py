@@ -92,6 +92,6 @@ def retry_after(value: str | None, date: str | None) -> float | None:
         return min(float(value), _LONGEST)
     try:
         wait = (parsedate_to_datetime(value) - parsedate_to_datetime(date or "")).total_seconds()
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
     return min(max(wait, 0.0), _LONGEST)

@@ -78,6 +78,10 @@ class OperationTool(msgspec.Struct, frozen=True, eq=False):
 
     async def _exchange(self, prepared: Prepared, granted: Granted, window: EffectWindow | None) -> object:
         progress = Progress()
+        if self.sender.is_closed:
+            _tell(window, "nothing")
+            words = "the host has closed its HTTP client, so nothing was sent"
+            raise ToolFailure(words, category="unavailable", code="TOOL_UNAVAILABLE", effect="none")
         try:
             reply = await self.sender.send(prepared, granted, progress, looking=self.looking)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:

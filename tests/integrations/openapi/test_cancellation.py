@@ -94,6 +94,54 @@ async def test_a_change_that_is_stopped_before_it_was_sent_has_not_happened() ->
     assert (snapshot.error_category, snapshot.effect) == ("cancelled", "none")
 
 
+@requirement("openapi.cancellation")
+async def test_a_change_that_is_stopped_while_it_waits_for_a_connection_has_not_happened() -> None:
+    limits = httpx2.Limits(max_connections=1)
+    async with open_server(Answer(how="hang")) as server, httpx2.AsyncClient(limits=limits, timeout=None) as client:
+        found = toolbox_from_openapi(document(of_path("/it", "post"), server=server.url), client=client)
+        async with open_supervisor(found.toolbox) as supervisor:
+            sent = supervisor.start(ToolCall("it"))
+            await server.arrived.wait()
+            waiting = supervisor.start(ToolCall("it"))
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            waiting.abort("enough")
+            sent.abort("enough")
+            effects = [(await execution.settled()).effect for execution in (waiting, sent)]
+
+    assert effects == ["none", "unknown"]
+    assert len(server.received) == 1
+
+
+@requirement("openapi.effects")
+@pytest.mark.parametrize("method", ["get", "post"])
+async def test_a_client_that_the_host_has_closed_sends_nothing_and_that_is_told(method: str) -> None:
+    client = httpx2.AsyncClient()
+    found = toolbox_from_openapi(document(of_path("/it", method)), client=client)
+    await client.aclose()
+    async with open_supervisor(found.toolbox) as supervisor:
+        result = await supervisor.execute(ToolCall("it"))
+
+    assert result.error is not None
+    assert (result.error.category, result.error.code, result.effect) == ("unavailable", "TOOL_UNAVAILABLE", "none")
+    assert "closed its HTTP client" in result.error.message
+
+
+@requirement("openapi.effects")
+@pytest.mark.parametrize(("method", "effect"), [("get", "none"), ("post", "unknown")])
+async def test_a_client_that_is_closed_under_a_call_ends_it(method: str, effect: str) -> None:
+    client = httpx2.AsyncClient()
+    async with open_server(Answer(how="hang")) as server:
+        found = toolbox_from_openapi(document(of_path("/it", method), server=server.url), client=client)
+        async with open_supervisor(found.toolbox) as supervisor:
+            execution = supervisor.start(ToolCall("it"))
+            await server.arrived.wait()
+            await client.aclose()
+            result = await execution.result()
+            await server.left.wait()
+
+    assert (result.error and result.error.code, result.effect) == ("CONNECTION_LOST", effect)
+
+
 class _Waiting(httpx2.AsyncBaseTransport):
     """A transport that has come so far and no farther, and says so."""
 

@@ -117,6 +117,7 @@ async def test_what_a_status_means_for_a_change_and_for_a_look(
         ({"retry-after": "soon"}, None),
         ({"retry-after": "-1"}, None),
         ({"retry-after": "999999999"}, 86400.0),
+        ({"retry-after": f"Wed, 21 Oct 2026 07:28:30 +{'9' * 30}", "date": "Wed, 21 Oct 2026 07:28:00 GMT"}, None),
         ({}, None),
     ],
 )
@@ -166,6 +167,22 @@ async def test_a_connection_that_is_lost_after_a_change_was_sent_says_what_is_kn
 
     assert _told(changed) == ("transient", "CONNECTION_LOST", effect, False)
     assert _told(looked) == ("transient", "CONNECTION_LOST", "none", True)
+
+
+@requirement("openapi.statuses")
+@pytest.mark.parametrize(
+    ("headers", "how"),
+    [({}, "cut-in-body"), ({"content-encoding": "br"}, "answer"), ({"content-encoding": "gzip"}, "answer")],
+    ids=["cut", "not asked for", "no gzip"],
+)
+async def test_an_error_is_told_by_its_status_whatever_becomes_of_its_body(headers: dict[str, str], how: str) -> None:
+    async with open_server(lambda _: Answer(statuses.pop(), headers, b"because", how=how)) as server:  # type: ignore[arg-type]
+        statuses = [403, 500]
+        failed = await call(server, CHANGES, {})
+        refused = await call(server, CHANGES, {})
+
+    assert _told(failed) == ("internal", "HTTP_ERROR", "unknown", False)
+    assert _told(refused) == ("permission", "ACCESS_DENIED", "none", False)
 
 
 @requirement("openapi.effects")

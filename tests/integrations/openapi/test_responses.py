@@ -39,6 +39,13 @@ async def _get(server: Server, most: int, method: str = "get") -> ToolResult[obj
         ("text/plain; charset=latin-1", b"caf\xe9", "café"),
         ('text/html; charset="utf-8"', b"<p>", "<p>"),
         ("text/plain; charset=nonsense", b"caf\xc3\xa9", "café"),
+        ("text/plain; charset=iso-8859-99", b"caf\xc3\xa9", "café"),
+        ("text/plain; charset=undefined", b"caf\xc3\xa9", "café"),
+        ("text/plain; charset=idna", b"caf\xc3\xa9", "café"),
+        ("text/plain; charset=unicode_escape", b"\\ud800", "\\ud800"),
+        ("text/plain; charset=utf-16", "café".encode("utf-16"), "café"),
+        ("image/", b"x", {"media_type": "application/octet-stream", "bytes": 1, "base64": "eA=="}),
+        ("audio/a b", b"x", {"media_type": "application/octet-stream", "bytes": 1, "base64": "eA=="}),
         ("application/xml", b"<a/>", "<a/>"),
         ("image/png", b"\x89PNG\r\n\x1a\n", ImageContent(b"\x89PNG\r\n\x1a\n", "image/png")),
         ("audio/wav", b"RIFF", AudioContent(b"RIFF", "audio/wav")),
@@ -148,6 +155,27 @@ async def test_a_small_response_that_decompresses_to_a_large_one_is_cut_too(enco
 
     assert server.last.header("accept-encoding") == "gzip, deflate"
     assert result.value == "0000000000\n[cut after 10 bytes]"
+
+
+@requirement("openapi.bounded")
+@pytest.mark.parametrize("size", [1, 7, 1_000], ids=lambda size: f"pieces of {size}")
+def test_files_of_gzip_may_follow_each_other_and_nothing_else_counts(size: int) -> None:
+    taken, data = _Taken("gzip", 100), gzip.compress(b"one,") + gzip.compress(b"two") + b"and so on"
+    more = [taken.more(data[at : at + size]) for at in range(0, len(data), size)]
+
+    assert more.index(False) >= len(more) - 9
+    assert taken.result() == (b"one,two", True)
+
+
+@requirement("openapi.bounded")
+def test_what_decompresses_to_nothing_without_end_is_given_up() -> None:
+    packer, taken, pieces = zlib.compressobj(wbits=31), _Taken("gzip", 1_000), 1
+    assert taken.more(packer.compress(b"") + packer.flush(zlib.Z_SYNC_FLUSH))
+    while taken.more(b"\x00\x00\x00\xff\xff" * 100):
+        pieces += 1
+
+    assert pieces < 10
+    assert taken.result() == (b"", False)
 
 
 @requirement("openapi.bounded")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from typing import Final, Literal, cast
 
@@ -133,13 +134,24 @@ async def test_without_credentials_nothing_is_sent(method: str) -> None:
 
 
 @requirement("openapi.no-credentials")
-@pytest.mark.parametrize("answer", ["", 3, BasicCredentials("a", "b"), "a\nb", b"bytes"])
+@pytest.mark.parametrize("answer", ["", 3, BasicCredentials("a", "b"), "a\nb", " a", b"bytes"])
 async def test_what_is_no_credential_is_told_without_showing_it(answer: object) -> None:
     async with open_server() as server:
         result = await _call(server, lambda *_: answer, {"bearer": NO_SCOPES})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
     assert server.received == []
     assert (result.error and result.error.code) == "CREDENTIALS_MISSING"
+
+
+@requirement("openapi.no-credentials")
+@pytest.mark.parametrize("answer", [BasicCredentials("a:b", "c"), BasicCredentials("a", None), "a"])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+async def test_a_user_that_could_be_another_is_told(answer: Credentials) -> None:
+    async with open_server() as server:
+        result = await _call(server, lambda _requirement, _ctx: answer, {"basic": NO_SCOPES})
+
+    assert server.received == []
+    assert result.error is not None
+    assert (result.error.code, "without a colon" in result.error.message) == ("CREDENTIALS_MISSING", True)
 
 
 @requirement("openapi.no-credentials")
@@ -200,6 +212,29 @@ async def test_a_secret_that_comes_back_in_another_form_is_not_passed_on(secret:
 
     assert result.error is not None
     assert (result.error.details or {})["body"] == '{"key":"[redacted]","target":"/it?api%20key=[redacted]"}'
+
+
+@requirement("openapi.secrets")
+@pytest.mark.parametrize(
+    ("media_type", "told"),
+    [
+        ("application/json", rb'{"a": "s3\/cr+et&\"k "}'),
+        ("application/json", rb'{"a": "s3/cr\u002Bet\u0026\u0022k\u0020"}'),
+        ("text/html", b"s3/cr+et&amp;&quot;k s3/cr&#43;et&#x26;&#34;k&#32;"),
+        ("text/plain", b"s3/cr%2bet%26%22k+"),
+        ("text/plain; charset=utf-16", 's3/cr+et&"k '.encode("utf-16")),
+        ('text/s3/cr+et&"k ;x=y', b"x"),
+    ],
+    ids=["solidus", "units", "html", "url", "utf-16", "media type"],
+)
+async def test_a_secret_is_recognised_however_its_characters_are_written(media_type: str, told: bytes) -> None:
+    async with open_server(lambda _: Answer(next(statuses), {"content-type": media_type}, told)) as server:
+        statuses = iter((200, 400))
+        good, bad = [
+            await _call(server, lambda _requirement, _ctx: 's3/cr+et&"k ', {"query": NO_SCOPES}) for _ in range(2)
+        ]
+
+    assert "s3/cr" not in f"{good!r}{bad!r}".replace("\\", "")
 
 
 @requirement("openapi.secrets")
@@ -321,13 +356,17 @@ def test_what_only_the_client_can_answer_is_left_to_it_and_told() -> None:
 
 @requirement("openapi.losses")
 def test_an_operation_whose_credentials_nobody_understands_is_no_tool() -> None:
-    schemes = {"odd": {"type": "apiKey", "in": "body"}}
-    found = imported(
-        of_path("/it", security=[{"gone": NO_SCOPES}, {"odd": NO_SCOPES}]), components={"securitySchemes": schemes}
-    )
+    schemes = {
+        "odd": {"type": "apiKey", "in": "body"},
+        "framing": {"type": "apiKey", "in": "header", "name": "Host"},
+        "ending": {"type": "apiKey", "in": "header", "name": "X\r\nY"},
+        "wide": {"type": "apiKey", "in": "header", "name": "X-Ключ"},
+    }
+    asked = [{name: NO_SCOPES} for name in ("gone", *schemes)]
+    found = imported(of_path("/it", security=asked), components={"securitySchemes": schemes})
 
     assert len(found.toolbox) == 0
-    assert [loss.kind for loss in found.losses] == ["dropped", "dropped", "not-imported"]
+    assert [loss.kind for loss in found.losses] == [*["dropped"] * 5, "not-imported"]
 
 
 @requirement("openapi.clients")
@@ -339,6 +378,6 @@ def test_a_wrong_client_or_callback_is_refused() -> None:
 
 @requirement("openapi.secrets")
 def test_credentials_show_nothing_of_themselves() -> None:
-    granted = Granted(headers=(("x", SECRET.encode()),), secrets=(SECRET.encode(),))
+    granted = Granted(headers=(("x", SECRET.encode()),), secrets=(re.compile(SECRET.encode()),))
 
     assert SECRET not in f"{BasicCredentials('ada', SECRET)!r} {granted!r} {granted} {[granted]}"
