@@ -76,7 +76,10 @@ class CallNext(Protocol):
 
     @property
     def may_repeat(self) -> bool:
-        """Whether another attempt would be let through: nothing happened so far, and nobody asked us to stop."""
+        """Whether another attempt would be let through: nobody asked us to stop, and nothing happened so far.
+
+        What happened does not matter where the far side knows the call by its key, and it failed for a while only.
+        """
         ...
 
 

@@ -19,7 +19,7 @@ from ._retelling import apart, written
 
 if TYPE_CHECKING:  # loaded by who has a key
     from ..definitions._outputs import OutputContract
-    from ..ledger import Answer, Attempt, LedgerKey, LedgerStore, Operation, Receipt
+    from ..ledger import Answer, Attempt, Happened, LedgerKey, LedgerStore, Operation, Receipt
 
 T = TypeVar("T")
 
@@ -56,6 +56,7 @@ class Entry:
         "ending",
         "execution_id",
         "goes_on",
+        "held",
         "holding",
         "key",
         "left",
@@ -110,6 +111,8 @@ class Entry:
         """Whether it ends because somebody has to act before it can go on; or went on, and waits as it did before."""
         self.goes_on = False
         """Whether it goes on from such an end, as far as the ledger knows."""
+        self.held = 0
+        """Windows that are left open: another attempt may yet say what happened in them."""
         self.refenced = 0
         """How often the lease was over before the body could begin."""
         self.news = Latch()
@@ -207,11 +210,20 @@ class Entry:
             self.lost = True
             raise FenceLost(otherwise)
 
-    async def close_window(self, closed: EffectRecord) -> None:
-        """Write down what happened in a window. Shielded, and bounded; what can't be written is told by the result."""
+    async def close_window(self, closed: EffectRecord, *, hold: bool) -> None:
+        """Write down what happened in a window. Shielded, and bounded; what can't be written is told by the result.
+
+        One of which that is unknown stays open until the end of the call if it is to *hold*.
+        """
+        happened = "unknown" if closed.state == "open" else closed.state
+        if hold and happened == "unknown":
+            self.held += 1
+        else:
+            await self._close(happened)
+
+    async def _close(self, happened: Happened) -> None:
         from ..ledger import CloseWindow, Done  # noqa: PLC0415  # as above
 
-        happened = "unknown" if closed.state == "open" else closed.state
         try:
             answer = await self.do(CloseWindow(self.text, self.fence, happened))
         except LedgerUnavailable as exc:
@@ -254,6 +266,8 @@ class Entry:
         try:
             if not attempts and result.effect != "none" and not self.started:
                 await self.start()  # what stands around the body has changed something in its place
+            for _ in range(self.held):
+                await self._close("completed" if result.effect == "completed" else "unknown")
             operation = self._last_word(result, output, attempts)
             answer = await self.do(operation)
         except FenceLost:

@@ -133,6 +133,8 @@ class Record(Effects):
     on_released: Callable[[Record], None] | None
     keeper: Keeper | None
     late: object
+    before: tuple[Effect, int] | None
+    """What attempts that the far side knows by the same key may have done, and how many windows they opened."""
     published: int
     shot: Snapshot | None
     """Its snapshot, if somebody has asked for it and it can only change together with its revision."""
@@ -162,6 +164,7 @@ class Record(Effects):
         ) = self.started_by = None
         self.validated = self.batch_id = self.batch_index = self.claim = self.turn = None
         self.waits_for = self.hook = self.hook_scope = self.scope = self.failure_effect = self.final_effect = None
+        self.before = None
         self.windows = self.children = self.open_waits = self.progress = self.collected = self.feeder = None
         self.changing = None
         self.stages = self.elicit = self.questions = self.abort = self.abort_latch = self.started_at = self.ended_at = (
@@ -251,14 +254,40 @@ class Record(Effects):
         plan = self.plan
         if plan is None or plan.read_only or not (self.attempts or self.windows):
             return "none"
+        if self.before is not None:
+            before, seen = self.before
+            found = self._effect_since(plan, seen)
+            return found if found == "completed" else strongest(before, found)
+        return self._effect_since(plan, 0)
+
+    def _effect_since(self, plan: Plan, seen: int) -> Effect:
+        """That of the last attempt; *seen* windows belong to those before it."""
         if plan.effect_windows:
-            states = [window.record().state for window in self.windows or ()]
+            states = [window.record().state for window in (self.windows or ())[seen:]]
             if "open" in states or "unknown" in states:
                 return "unknown"
             return "completed" if "completed" in states else "none"
         if self.returned:
             return "completed"
         return self.failure_effect or "unknown"
+
+    @property
+    def known_by_key(self) -> bool:
+        """Whether the far side knows this call by its key, so that what it asks for is not done twice."""
+        plan, entry = self.plan, self.entry
+        if plan is None or entry is None or entry.told_key is None:
+            return False
+        return plan.tool.definition.semantics.idempotency == "provider-enforced"
+
+    def begin_again(self) -> None:
+        """Another attempt begins. What the one before it did stays known.
+
+        If the far side knows both by one key, they ask for one change; the one that is answered says what became of it.
+        """
+        if self.known_by_key:
+            self.before = self.own_effect(), len(self.windows or ())
+        else:
+            self.past_effect = strongest(self.past_effect, self.own_effect())
 
     def due(self, kind: Kind, at: float) -> None:
         """A time limit of this execution ran out."""

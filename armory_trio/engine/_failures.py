@@ -13,6 +13,9 @@ from ._concurrency import leaves
 from ._execution import Record
 from ._passing import is_lost_connection, is_passing
 
+PASSING: Final = ("transient", "timeout")
+"""Categories of what may go well another time."""
+
 _TOLD_AT_MOST: Final = 8
 """Members of an exception group that are named; more are counted."""
 
@@ -33,7 +36,7 @@ def error_of(exc: BaseException, record: Record) -> ToolError:
         if exc.category not in DEFAULT_CODES or not isinstance(exc.code, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # what its class checked can be changed
             raise ValueError(f"a ToolFailure of category {exc.category!r} with code {exc.code!r}")
         details = None if exc.details is None else dict(exc.details)
-        retryable = exc.category in ("transient", "timeout") if exc.retryable is None else exc.retryable
+        retryable = exc.category in PASSING if exc.retryable is None else exc.retryable
         message = sayable(lambda: exc.message) or exc.code
         return ToolError(exc.category, exc.code, message, retryable, details)
     if isinstance(exc, StrayCancelled):

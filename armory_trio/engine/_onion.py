@@ -19,7 +19,7 @@ from ._copies import own_copy
 from ._entries import begun_or_failed
 from ._events import ExecutionStarted
 from ._execution import Record
-from ._failures import readable_error_of, without_wrapping
+from ._failures import PASSING, readable_error_of, without_wrapping
 from ._lifecycle import strongest
 from ._plan import Plan
 from ._tool_context import Door, TaskContext
@@ -35,7 +35,7 @@ class OnionBody:
     its attempts.
     """
 
-    __slots__ = ("_call", "_context", "_door", "_free", "_inner", "_plan", "_record", "_scope", "running")
+    __slots__ = ("_call", "_context", "_door", "_free", "_inner", "_passes", "_plan", "_record", "_scope", "running")
 
     def __init__(self, record: Record, plan: Plan, door: Door) -> None:
         self._record = record
@@ -46,6 +46,7 @@ class OnionBody:
         self._inner: Placed | None = None
         self._scope: trio.CancelScope | None = None
         self._free: Latch | None = None
+        self._passes = False  # whether the last attempt failed for a while only
         self.running = False
 
     async def run(self) -> object:
@@ -95,12 +96,12 @@ class OnionBody:
         record = self._record
         if self.running or record.abort is not None or record.verdict is not None:
             return False
-        return not record.attempts or _why_not_again(record) is None
+        return not record.attempts or _why_not_again(record, self._passes) is None
 
     async def enter(self, staged: Sequence[Staged] = ()) -> object:
         """Let the body run, once more if it did before. Cancelled: it was stopped."""
         self._must_be_free()
-        self.running = True
+        self.running, self._passes = True, False
         self._inner = None
         try:
             if self._plan.tool.load is not None:
@@ -119,6 +120,7 @@ class OnionBody:
             collects = record.feeder is None or record.collects
             value = await self._run_body(Pipeline(staged, collects=collects))
         except trio.Cancelled:  # noqa: ASYNC103  # raised again below, after what was left behind was seen to
+            self._passes = True  # a time limit of a middleware's; who stops the whole call is asked first
             await self._stopped_from_within()  # noqa: ASYNC102  # shields itself
             raise
         except BaseException as exc:
@@ -184,7 +186,7 @@ class OnionBody:
         if self.running:
             raise RuntimeError(f"{record.name!r} runs already; await call_next() before calling it again")
         self._must_be_wanted()
-        why = _why_not_again(record) if record.attempts else None
+        why = _why_not_again(record, self._passes) if record.attempts else None
         if why is not None:
             raise RepeatRefused(f"{record.name!r} was entered before and must not be entered again: {why}")
 
@@ -203,7 +205,7 @@ class OnionBody:
             self._call.given = own_copy(record.validated) if self._plan.middleware else None
         else:  # what the last one did stays known, and what it did to its arguments does not
             record.validated = own_copy(self._call.given)
-            record.past_effect = strongest(record.past_effect, record.own_effect())
+            record.begin_again()
             if record.journal is not None:
                 record.journal.restart()
         # What was raised before, also in the place of a first attempt, says nothing about this one.
@@ -220,6 +222,8 @@ class OnionBody:
         if isinstance(found, ToolFailure) and found.effect is not None:
             strongest(found.effect, "none")  # an effect that there is
             self._record.failure_effect = found.effect
+        if self._record.known_by_key:
+            self._passes = readable_error_of(exc, self._record).category in PASSING
 
     async def _stopped_from_within(self) -> None:
         """If it was a scope of a middleware's that cancelled the body: one that is still there ends the execution."""
@@ -243,12 +247,12 @@ def _name(middleware: Middleware) -> str:
     return named if isinstance(named, str) else type(middleware).__qualname__
 
 
-def _why_not_again(record: Record) -> str | None:
+def _why_not_again(record: Record, passes: bool) -> str | None:  # noqa: FBT001  # what is known of the last attempt
     if record.abort is not None:
         return "it was asked to stop"
     if record.core.closed:
         return "the supervisor takes no new work"
-    if record.effect != "none":
+    if record.effect != "none" and not (passes and record.known_by_key):
         return f"its effect is {record.effect}"
     return "its reader has chunks of it already" if record.chunks and record.feeder is not None else None
 

@@ -31,7 +31,7 @@ from ..errors import ExecutionAborted, ExecutionOver
 from . import _results as results
 from ._events import ExecutionRefused, ExecutionSettled, OutcomeDecided
 from ._execution import Core, Record, Verdict
-from ._failures import description_of, error_of, issues_of, sayable, unfit, unreadable, without_wrapping
+from ._failures import PASSING, description_of, error_of, issues_of, sayable, unfit, unreadable, without_wrapping
 from ._journal import Journal
 from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Abort, Event, strongest
 from ._plan import Plan
@@ -93,7 +93,7 @@ def decide(record: Record, error: ToolError, now: float | None = None) -> Effect
     if record.stages is not None:
         _end_early(record)
     effect = record.effect_now()
-    if error.retryable and effect != "none":
+    if error.retryable and effect != "none" and not (error.category in PASSING and record.known_by_key):
         error = msgspec.structs.replace(error, retryable=False)  # it may have taken effect, whatever else is said
     results.error(record, error, effect, record.core.now() if now is None else now)
     record.verdict = ("error", error.category, error.code)

@@ -127,7 +127,7 @@ class Actions:
         """Let the ledger write down what happened in *window*. Shielded, and bounded; never raises."""
         entry = self.record.entry
         if entry is not None and entry.started:
-            await entry.close_window(window.record())
+            await entry.close_window(window.record(), hold=self.record.known_by_key)
 
     def leave_unentered(self, window: Window) -> None:
         window.not_entered()

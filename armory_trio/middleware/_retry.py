@@ -23,6 +23,10 @@ _LOOKS_EVERY: Final = 0.5
 class Retry:
     """Tries a call again that failed as its policy says, if its effect so far is ``none``.
 
+    Whatever its effect, what failed as ``transient`` or ``timeout`` is tried again if the tool declares
+    ``idempotency="provider-enforced"`` and the call has a key: the far side does it once. The last attempt that was
+    answered then says what became of it.
+
     There is no other attempt once the call was asked to stop or the supervisor takes no new work, and none of a stream
     of which a reader has seen something; the failure then stands. All attempts are one execution with one timeout,
     which the waits between them count against; ``attempts`` in its result says how often the tool was entered.

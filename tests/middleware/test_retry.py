@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from typing import cast
 
 import pytest
@@ -13,14 +14,18 @@ from armory_trio import (
     Category,
     DefinitionError,
     ExecutionStarted,
+    Semantics,
+    Tool,
     Toolbox,
     ToolCall,
+    ToolContext,
     ToolFailure,
     ToolResult,
     open_supervisor,
     tool,
 )
-from armory_trio.middleware import RateLimit, Retry, RetryPolicy
+from armory_trio.middleware import RateLimit, Retry, RetryPolicy, Timeout
+from tests.engine.ledger.stores import BANK, HER
 from tests.engine.test_threads import PATIENCE
 from tests.requirements import requirement
 
@@ -245,3 +250,97 @@ def test_what_is_no_policy_is_refused_and_one_attempt_needs_no_middleware() -> N
     bound = Flaky().toolbox(Retry(RetryPolicy(1))).get("flaky")
     assert bound is not None
     assert bound.middleware == ()
+
+
+def _charging(failures: list[Exception], *, windows: bool, idempotency: str = "provider-enforced") -> Tool[..., object]:
+    @tool(
+        effect=BANK,
+        effect_windows=windows,
+        semantics=Semantics(idempotency=idempotency),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    )
+    async def charge(ctx: ToolContext) -> str | None:
+        async with ctx.effect("charge") if windows else nullcontext():
+            if failures:
+                raise failures.pop(0)
+        return ctx.idempotency_key
+
+    return charge
+
+
+@requirement("retry.by-key")
+@pytest.mark.parametrize("windows", [False, True], ids=["whole", "windows"])
+async def test_what_the_far_side_knows_by_its_key_is_tried_again_whatever_it_did(
+    windows: bool, autojump_clock: trio.testing.MockClock
+) -> None:
+    failures: list[Exception] = [ConnectionError(), TimeoutError()]
+    toolbox = Toolbox([_charging(failures, windows=windows)], middleware=[Retry(BACKOFF)])
+    async with open_supervisor(toolbox, default_request_context=HER) as supervisor:
+        execution = supervisor.start(ToolCall("charge"), idempotency_key="k")
+        result, snapshot = await execution.result(), await execution.settled()
+        again = await supervisor.execute(ToolCall("charge"), idempotency_key="k")
+
+    assert (result.value, result.attempts, result.effect) == ("k", 3, "completed")
+    assert (snapshot.state, snapshot.effect) == ("terminal", "completed")
+    assert (again.value, again.attempts, again.effect) == ("k", 0, "completed")
+
+
+@requirement("retry.by-key")
+@pytest.mark.parametrize("windows", [False, True], ids=["whole", "windows"])
+async def test_what_was_never_answered_stays_unknown_and_may_be_sent_again(
+    windows: bool, autojump_clock: trio.testing.MockClock
+) -> None:
+    last = ToolFailure("busy", category="transient", effect="none")
+    failures: list[Exception] = [*[ConnectionError()] * 3, last]
+    toolbox = Toolbox([_charging(failures, windows=windows)], middleware=[Retry(BACKOFF)])
+    async with open_supervisor(toolbox, default_request_context=HER) as supervisor:
+        result = await supervisor.execute(ToolCall("charge"), idempotency_key="k")
+        again = await supervisor.execute(ToolCall("charge"), idempotency_key="k")
+
+    assert (again.effect, again.attempts, again.idempotency and again.idempotency.outcome) == (
+        "unknown",
+        0,
+        "unknown-outcome",
+    )
+    assert result.error is not None
+    assert (result.attempts, result.effect, result.error.retryable) == (4, "unknown", True)
+    assert "will not be done twice" in result.text
+
+
+@requirement("retry.by-key")
+async def test_a_time_limit_around_each_attempt_is_a_failure_like_others(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    waits = [trio.sleep_forever, trio.lowlevel.checkpoint]
+
+    @tool(effect=BANK, semantics=Semantics(idempotency="provider-enforced"))
+    async def charge() -> None:
+        await waits.pop(0)()
+
+    toolbox = Toolbox([charge], middleware=[Retry(BACKOFF), Timeout(5)])
+    async with open_supervisor(toolbox, default_request_context=HER) as supervisor:
+        result = await supervisor.execute(ToolCall("charge"), idempotency_key="k")
+
+    assert (result.outcome, result.attempts, result.effect) == ("success", 2, "completed")
+
+
+@requirement("retry.by-key")
+@pytest.mark.parametrize(
+    ("failure", "idempotency", "key"),
+    [
+        (ConnectionError(), "provider-enforced", None),
+        (ConnectionError(), "required", "k"),
+        (ToolFailure("odd", category="internal", retryable=True), "provider-enforced", "k"),
+        (ToolFailure("busy", category="transient", retryable=False), "provider-enforced", "k"),
+        (ValueError("no"), "provider-enforced", "k"),
+    ],
+    ids=["no key", "not enforced", "not passing", "it says no", "a fault"],
+)
+async def test_otherwise_what_may_have_happened_is_neither_tried_nor_said_to_be_sendable_again(
+    failure: Exception, idempotency: str, key: str | None
+) -> None:
+    toolbox = Toolbox([_charging([failure], windows=False, idempotency=idempotency)], middleware=[Retry(BACKOFF)])
+    async with open_supervisor(toolbox, default_request_context=HER) as supervisor:
+        result = await supervisor.execute(ToolCall("charge"), idempotency_key=key)
+
+    assert result.error is not None
+    assert (result.attempts, result.effect, result.error.retryable) == (1, "unknown", False)

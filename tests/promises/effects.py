@@ -19,7 +19,9 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     ),
     "effects.tool-says": Requirement("design 7", "A ToolFailure that names its effect is believed."),
     "effects.raised": Requirement(
-        "design 7", "A body that raised, timed out or was cancelled has effect unknown, and is never called retryable."
+        "design 7",
+        "A body that raised, timed out or was cancelled has effect unknown, and is called retryable only if the far side "
+        "knows the call by its key.",
     ),
     "effects.windows": Requirement(
         "design 7", "A tool with effect windows has the effect that its windows say, and each of them is listed."

@@ -224,6 +224,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 3, surroundings 4.7",
         "A failed call is tried again as the policy says if its effect is none, wherever it runs, and counts its attempts.",
     ),
+    "retry.by-key": Requirement(
+        "design 3, design 7",
+        "A transient failure or a timeout of a call with a key, whose tool declares that the far side knows it by that, may "
+        "be sent and is tried again whatever its effect; the attempt that was answered says what became of it.",
+    ),
     "retry.ends": Requirement(
         "design 8, surroundings 4.7",
         "A drain, an abort and the timeout of the call each put an end to the trying, also while it waits.",

@@ -10,12 +10,15 @@ from armory_trio import (
     EffectDeclaration,
     EffectTarget,
     RequestContext,
+    Toolbox,
     ToolCall,
     ToolContext,
     ToolResult,
     open_supervisor,
 )
 from armory_trio.integrations.openapi import OperationOptions, SecurityRequirement, toolbox_from_openapi
+from armory_trio.middleware import Retry, RetryPolicy
+from tests.engine.ledger.stores import HER
 from tests.requirements import requirement
 
 from .documents import EMPTY, call, document, imported, of_path, parameter
@@ -314,3 +317,17 @@ async def test_a_key_that_would_end_a_header_is_refused() -> None:
 
 def _context() -> RequestContext:
     return RequestContext(tenant="t")
+
+
+@requirement("retry.by-key")
+async def test_a_change_that_got_no_answer_is_sent_again_with_its_key_where_the_host_retries() -> None:
+    answers = [Answer(how="cut"), Answer(503), Answer(201)]
+    async with open_server(lambda _: answers.pop(0)) as server:
+        told = OperationOptions(sends_key=True)
+        found = toolbox_from_openapi(document(CHANGES, server=server.url), options={"it": told})
+        toolbox = Toolbox(found.toolbox, middleware=[Retry(RetryPolicy(3))])
+        async with open_supervisor(toolbox, default_request_context=HER) as supervisor:
+            result = await supervisor.execute(ToolCall("it"), idempotency_key="k")
+
+    assert (result.outcome, result.attempts, result.effect) == ("success", 3, "completed")
+    assert [received.header("idempotency-key") for received in server.received] == ["k"] * 3
