@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from ...definitions import canonical_text
+from ...errors import JsonError
 from ._losses import Losses
 from ._media import is_json, is_media_type
 from ._references import Node, References
@@ -61,7 +62,10 @@ def answers_of(operation: Node, references: References, schemas: Schemas, losses
             else:
                 typed = False
                 losses.add(node.where, "dropped", f"what comes back as {media_type} is not checked")
-    told = _together(found) if typed else None
+    try:
+        told = _together(found) if typed else None
+    except JsonError as error:
+        raise operation.child("responses").fault(f"a schema can't be written: {error.detail}") from error
     whole = None if told is None else with_definitions(told, schemas.definitions())
     return Answers(whole, tuple(accept))
 

@@ -251,28 +251,34 @@ class _Importer:
         body = OperationTool(
             operation, self._server, self._sender, self._auth, self._sender.as_client, sends_key, looking
         )
-        definition = self._definition(operation, name, options, (effect, sends_key))
+        checked = self._settings.check_responses and options.check_response
+
+        def made(answers: Mapping[str, object] | None) -> AnyTool:
+            definition = self._definition(operation, name, options, (effect, sends_key, answers))
+            return create_executable_tool(definition, None, body.__call__, **execution)
+
         execution = cast("ExecutionDeclarations", {"timeout": self._settings.timeout, **options.execution})
         place = operation.node
         try:
-            tool = create_executable_tool(definition, None, body.__call__, **execution)
+            tool = made(operation.answers.schema if checked else None)
         except DefinitionError as error:
             if not error.field.startswith("output"):
                 if error.field.startswith("input"):
                     raise place.fault(f"{error.field}: {error.reason}") from error
                 raise
             losses.add(place.child("responses").where, "dropped", f"responses are not checked: {error.reason}")
-            tool = create_executable_tool(
-                attrs.evolve(definition, output_schema=None), None, body.__call__, **execution
-            )
+            tool = made(None)
         return ImportedOperation(tool, operation.info, _where_sent(operation), effect)
 
     def _definition(
-        self, operation: Operation, name: str, options: OperationOptions, known: tuple[EffectDeclaration, bool]
+        self,
+        operation: Operation,
+        name: str,
+        options: OperationOptions,
+        known: tuple[EffectDeclaration, bool, Mapping[str, object] | None],
     ) -> ToolDefinition:
         info, node = operation.info, operation.node
-        effect, sends_key = known
-        checked = self._settings.check_responses and options.check_response
+        effect, sends_key, answers = known
         told = {"method": info.method, "path": info.path, "tags": list(info.tags)}
         return ToolDefinition(
             ToolId(name, self._settings.namespace),
@@ -287,7 +293,7 @@ class _Importer:
             lifecycle=Lifecycle(deprecated=info.deprecated),
             semantics=Semantics(idempotency="provider-enforced" if sends_key else "not-supported"),
             requires_approval=options.requires_approval,
-            output_schema=operation.answers.schema if checked else None,
+            output_schema=answers,
         )
 
 

@@ -180,7 +180,7 @@ def _one_part(part: Part, value: object) -> bytes:
     told = f'Content-Disposition: form-data; name="{_quoted(part.name)}"'
     if part.kind == "file":
         read = _bytes(value, part.media_type, part.name)
-        told += f'; filename="{_quoted(_SLASH.split(read.filename)[-1])}"'
+        told += f'; filename="{_quoted(_SLASH.split(read.filename)[-1] or part.name)}"'
         media_type, data = read.media_type, read.data
     elif part.kind == "json":
         media_type, data = part.media_type or "application/json", json_bytes(value)

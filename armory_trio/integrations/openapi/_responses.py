@@ -187,7 +187,7 @@ def value_of(reply: Reply, method: str, most: int) -> object:
     """
     if method == "HEAD":
         return {"status": reply.status, "headers": dict(list(reply.headers.items())[:_HEADERS])}
-    if not reply.body:
+    if not reply.body and reply.whole:
         return None
     kind = kind_of_media(reply.media_type) if reply.media_type else "binary"
     if kind in ("text", "form"):

@@ -179,6 +179,17 @@ def test_what_decompresses_to_nothing_without_end_is_given_up() -> None:
 
 
 @requirement("openapi.bounded")
+async def test_what_is_given_up_before_it_was_anything_is_no_nothing() -> None:
+    endless = gzip.compress(b"")[:10] + b"\x00\x00\x00\xff\xff" * 10_000
+    async with open_server(
+        Answer(200, {"content-type": "application/json", "content-encoding": "gzip"}, endless)
+    ) as server:
+        result = await _get(server, 100)
+
+    assert (result.error and result.error.code) == "RESPONSE_TOO_LARGE"
+
+
+@requirement("openapi.bounded")
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 def test_no_more_is_decompressed_than_is_kept(encoding: str) -> None:
     taken = _Taken(encoding, 10)

@@ -338,8 +338,9 @@ def _deep(levels: int) -> Object:
         (_deep(10_000), "nested more than 64 deep"),
         ({"$dynamicRef": "#node"}, "$dynamicRef"),
         ({"dependentRequired": {"a": ["b", "b"]}}, "unique"),
+        ({"enum": [_deep(400)]}, "may stand in one another"),
     ],
-    ids=["deep", "deeper", "dynamic", "no schema"],
+    ids=["deep", "deeper", "dynamic", "no schema", "deep value"],
 )
 def test_a_schema_that_can_be_no_contract_costs_its_operation_or_its_check(schema: object, told: str) -> None:
     asking = imported(get(parameter("x", "query", schema)))
