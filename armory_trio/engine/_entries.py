@@ -111,8 +111,7 @@ class Entry:
         """Whether it ends because somebody has to act before it can go on; or went on, and waits as it did before."""
         self.goes_on = False
         """Whether it goes on from such an end, as far as the ledger knows."""
-        self.held = 0
-        """Windows that are left open: another attempt may yet say what happened in them."""
+        self.held = 0  # windows of which another attempt may yet say what happened in them
         self.refenced = 0
         """How often the lease was over before the body could begin."""
         self.news = Latch()
@@ -211,10 +210,7 @@ class Entry:
             raise FenceLost(otherwise)
 
     async def close_window(self, closed: EffectRecord, *, hold: bool) -> None:
-        """Write down what happened in a window. Shielded, and bounded; what can't be written is told by the result.
-
-        One of which that is unknown stays open until the end of the call if it is to *hold*.
-        """
+        """Write down what happened in a window; if that is unknown, and to *hold*, only at the end of the call."""
         happened = "unknown" if closed.state == "open" else closed.state
         if hold and happened == "unknown":
             self.held += 1
@@ -222,6 +218,7 @@ class Entry:
             await self._close(happened)
 
     async def _close(self, happened: Happened) -> None:
+        """Shielded, and bounded; what can't be written is told by the result."""
         from ..ledger import CloseWindow, Done  # noqa: PLC0415  # as above
 
         try:
