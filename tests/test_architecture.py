@@ -257,6 +257,7 @@ ORDER: Final = {
         "_names",
         "_dialects",
         "_history_parts",
+        "_history_characters",
         "_history_layouts",
         "_history_plan",
         "_history_known",

@@ -8,7 +8,7 @@ from typing import Final
 from ._message import GEMINI_CALL, MessageError, field, has, is_list, is_record, word_or_none
 from ._turn import Provider, Turn
 
-__all__ = ("detect_provider", "refuse_foreign")
+__all__ = ("detect_provider", "is_envelope", "refuse_foreign")
 
 
 def detect_provider(message: object) -> Provider | None:
@@ -23,6 +23,14 @@ def detect_provider(message: object) -> Provider | None:
         return None
     found: list[Provider] = [provider for provider, fits in _WHOLE.items() if fits(message)]
     return found[0] if len(found) == 1 else _of_part(message)
+
+
+def is_envelope(node: object) -> bool:
+    """Whether *node* is a whole response, a choice or a candidate: what a message comes in, and no message itself."""
+    if word_or_none(node, "role") is not None or word_or_none(node, "type") is not None:
+        return False
+    lists = any(is_list(field(node, name)) for name in ("choices", "candidates", "output"))
+    return lists or is_record(field(node, "message", "content"))
 
 
 def _is_chat(node: object) -> bool:

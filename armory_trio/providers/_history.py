@@ -9,7 +9,8 @@ import msgspec
 
 from ..definitions import ToolResult
 from ..definitions._checks import flag
-from ._detect import detect_provider
+from ._detect import detect_provider, is_envelope
+from ._history_characters import fault_of, sendable
 from ._history_known import Known, known_of
 from ._history_layouts import LAYOUTS
 from ._history_parts import CallAt, Change, Fault, Layout, Made
@@ -20,6 +21,8 @@ from ._turn import Json, Provider
 __all__ = ("Repair", "check_history", "repair_history")
 
 _LIST: Final = "a list of messages, or of items"
+
+_INSIDE: Final = "a message, or an item, and not the response that it came in (extend_history takes it out)"
 
 _UNKNOWN: Final = (
     "No result of this call of the tool {name!r} was recorded. It is not known whether it ran, or what it changed. Do "
@@ -59,7 +62,9 @@ def check_history(
     """
     flag("check_history", "pending", pending)
     layout = _layout_of(messages, provider)
-    return () if layout is None else tuple(plan_of(messages, layout, pending=pending).faults)
+    if layout is None:
+        return _halves(messages)
+    return tuple(plan_of(messages, layout, pending=pending).faults)
 
 
 def repair_history(
@@ -91,9 +96,17 @@ def repair_history(
     flag("repair_history", "pending", pending)
     plan = None if layout is None else plan_of(messages, layout, pending=pending)
     known = known_of(plan, results, not_run)
-    if plan is None or not plan.faults:
+    if plan is None:
+        return Repair([sendable(node) for node in messages], _halves(messages))
+    if not plan.faults:
         return Repair(list(messages), ())
     return Repair(_Writer(plan, known).written(), tuple(plan.faults))
+
+
+def _halves(messages: Sequence[object]) -> tuple[Fault, ...]:
+    """What is wrong with a history without calls, which is nobody's."""
+    found = (fault_of(node, position) for position, node in enumerate(messages))
+    return tuple(fault for fault in found if fault is not None)
 
 
 def _layout_of(messages: object, provider: Provider | None) -> Layout | None:
@@ -103,6 +116,8 @@ def _layout_of(messages: object, provider: Provider | None) -> Layout | None:
     for position, node in enumerate(messages):
         if not is_record(node):
             raise MessageError(f"$[{position}]", node, "a message")
+        if is_envelope(node):
+            raise MessageError(f"$[{position}]", node, _INSIDE)
         if provider is None:
             provider = _owner_of(node)
     if provider is None:
@@ -139,9 +154,7 @@ class _Writer:
         self._known = known
         self._moved: dict[int, set[int]] = {at: set(entries) for at, entries in plan.dropped.items()}
         self._renamed: dict[int, Change] = {}
-        self._changes: dict[int, dict[int, Change]] = {}
-        for (position, entry), change in plan.changes.items():
-            self._changes.setdefault(position, {})[entry] = change
+        self._changes = plan.changes_by_message()
         for ask in plan.asks:
             for call, answer in zip(ask.calls, ask.answers, strict=True):
                 if answer is None:
@@ -184,7 +197,8 @@ class _Writer:
         if position in self._renamed and self._layout.is_flat:
             node = self._layout.with_answer(node, self._renamed[position])
         moved = self._moved.get(position)
-        return self._layout.without(node, frozenset(moved)) if moved else node
+        left = self._layout.without(node, frozenset(moved)) if moved else node
+        return sendable(left) if position in self._plan.halved else left
 
     def _behind(self, position: int) -> int | None:
         """The next message of which something is left."""
@@ -204,7 +218,8 @@ class _Writer:
                     extras += made.extras
             elif self._is_moved(ask, call, answer.position):
                 is_changed = change.call_id is not None or change.name is not None
-                answers.append(self._layout.with_answer(answer.node, change) if is_changed else answer.node)
+                moved = self._layout.with_answer(answer.node, change) if is_changed else answer.node
+                answers.append(sendable(moved) if answer.position in self._plan.halved else moved)
         return answers, extras
 
     def _made(self, call: CallAt, change: Change) -> Made:

@@ -16,14 +16,16 @@ from ._history import repair_history
 from ._history_known import HistoryError
 from ._history_layouts import LAYOUTS
 from ._history_parts import CallAt, Change
-from ._message import MessageError, as_json, field, has, is_list, is_record, items, require_record
-from ._text import sendable
+from ._message import MessageError, as_json, field, has, is_list, items, require_record
 from ._turn import Provider, Turn, WireCall
 
 __all__ = ("collect_results", "extend_history")
 
 _UNHEARD: Final = ("orphan-result", "repeated-result")
 """Faults of an answer for which it would be left out, so that the model never reads it."""
+
+_HARMLESS: Final = "characters"
+"""The fault that is repaired without a word wherever it is: the escape means the same, and nothing is lost."""
 
 _SHAPES = "the message of the turn: whole, one choice or candidate of it, or its items"
 
@@ -63,7 +65,7 @@ def extend_history(
     said = _with_ids(_entries(message, turn.provider), turn)
     repair = repair_history([*history, *said, *reply, *others], provider=turn.provider)
     last = len(history) + len(said) + len(reply)
-    wrong = [fault for fault in repair.done if fault.position < len(history)]
+    wrong = [fault for fault in repair.done if fault.position < len(history) and fault.kind != _HARMLESS]
     wrong += [fault for fault in repair.done if fault.position >= last and fault.kind in _UNHEARD]
     if wrong:
         raise HistoryError(wrong)
@@ -160,23 +162,10 @@ def _with_ids(said: Sequence[object], turn: Turn) -> list[object]:
                 if count in made:
                     changes[call.entry] = Change(call_id=made[count])
                 count += 1
-        written.append(_sendable(layout.with_calls(node, changes) if changes else node))
+        written.append(layout.with_calls(node, changes) if changes else node)
     if count != len(turn.calls):
         raise MessageError("$", said, f"the message of the turn, which has {counted(len(turn.calls), 'call', 'calls')}")
     return written
-
-
-def _sendable(node: object) -> object:
-    """*node*, or the same with its lone surrogates escaped: no request could carry them, in this round or any later."""
-    plain = as_json(node)
-    fit = cast("dict[str, object]", sendable(plain))
-    for name in ("content", "parts"):  # these may hold objects of an SDK
-        inner = fit.get(name)
-        if is_list(inner):
-            blocks = [_sendable(block) if is_record(block) else block for block in inner]
-            if any(block is not before for block, before in zip(blocks, inner, strict=True)):
-                fit = {**fit, name: blocks}
-    return node if fit is plain else fit
 
 
 def _is_same(call: CallAt, wire: WireCall) -> bool:

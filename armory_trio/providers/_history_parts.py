@@ -29,6 +29,7 @@ FaultKind = Literal[
     "arguments",
     "name",
     "role",
+    "characters",
 ]
 
 

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from ._history_characters import fault_of, has_half
 from ._history_parts import CallAt, Change, Fault, FaultKind, Layout, Place, ResultAt, legal_id, legal_name
 
 __all__ = ("Ask", "Plan", "plan_of")
@@ -34,7 +35,7 @@ class Ask:
 class Plan:
     """What is wrong with a history, and all that its repair has to know."""
 
-    __slots__ = ("asks", "changes", "dropped", "faults", "layout", "messages", "pending", "uses", "wanted")
+    __slots__ = ("asks", "changes", "dropped", "faults", "halved", "layout", "messages", "pending", "uses", "wanted")
 
     def __init__(self, messages: Sequence[object], layout: Layout) -> None:
         self.messages = messages
@@ -53,8 +54,18 @@ class Plan:
         self.uses: dict[str, int] = {}
         """How often an id was given another form, because it was taken."""
 
+        self.halved: set[int] = set()
+        """The messages with characters of which only one half is there."""
+
         self.pending: Ask | None = None
         """The calls that may still wait for their results."""
+
+    def changes_by_message(self) -> dict[int, dict[int, Change]]:
+        """What becomes of calls: by message, and by entry in it."""
+        found: dict[int, dict[int, Change]] = {}
+        for (position, entry), change in self.changes.items():
+            found.setdefault(position, {})[entry] = change
+        return found
 
     def blame(self, kind: FaultKind, at: CallAt | ResultAt, words: str, remedy: str) -> None:
         self.faults.append(Fault(kind, at.position, at.path, at.wire_id, words, remedy))
@@ -83,6 +94,7 @@ def plan_of(messages: Sequence[object], layout: Layout, *, pending: bool) -> Pla
     _check_ids(plan)
     _check_calls(plan)
     _check_answers(plan)
+    _check_characters(plan)
     plan.faults.sort(key=lambda fault: fault.position)
     return plan
 
@@ -295,6 +307,21 @@ def _check_answers(plan: Plan) -> None:
         else:
             words = f"a result that does not stand {_BEHIND}, before anything else"
             plan.blame("misplaced-result", given[0][1], words, "moved there")
+
+
+def _check_characters(plan: Plan) -> None:
+    """Look at what is left of each message: arguments and names of calls are changed anyway where they are not legal."""
+    changes = plan.changes_by_message()
+    for position, node in enumerate(plan.messages):
+        if not has_half(node):
+            continue
+        changed = plan.layout.with_calls(node, changes[position]) if position in changes else node
+        dropped = plan.dropped.get(position)
+        left = plan.layout.without(changed, frozenset(dropped)) if dropped else changed
+        fault = fault_of(left, position, is_whole=not dropped)
+        if fault is not None:
+            plan.faults.append(fault)
+            plan.halved.add(position)
 
 
 class _PlaceOf:

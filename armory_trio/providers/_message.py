@@ -19,6 +19,7 @@ __all__ = (
     "is_list",
     "is_record",
     "items",
+    "members",
     "piece",
     "record",
     "require_record",
@@ -95,6 +96,17 @@ def _names_of(node: object) -> Iterator[str]:
     for kind in type(node).__mro__:
         slots = getattr(kind, "__slots__", ())
         yield from (name for name in ((slots,) if isinstance(slots, str) else slots) if not name.startswith("__"))
+
+
+def members(node: object) -> Iterator[tuple[object, object]]:
+    """The names and values of the fields of *node* as they stand in it, by which nothing is written anew."""
+    if isinstance(node, Mapping):
+        yield from cast("Mapping[object, object]", node).items()
+        return
+    yield from ((name, getattr(node, name, None)) for name in _names_of(node))
+    extra = getattr(node, "model_extra", None)  # what an SDK does not know of its messages, it keeps there
+    if isinstance(extra, Mapping):
+        yield from cast("Mapping[object, object]", extra).items()
 
 
 def has(node: object, name: str) -> bool:

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final, cast
 
 import pytest
+from anthropic.types import TextBlock
+from google.genai import types as genai
+from openai.types.chat import ChatCompletionMessage
 
 from armory_trio.providers import check_history, extend_history, repair_history
 from tests.requirements import requirement
@@ -181,3 +184,116 @@ def test_the_next_round_can_be_sent_whatever_the_model_said(wire: Wire) -> None:
     history = extend_history([], said, turn, run(turn))
 
     assert r"\\ud83d" in sent(history)
+
+
+def talk(provider: str, half: str) -> list[Json]:
+    """A round in which everybody says *half* of a character, and a call with its result."""
+    user: Json = {"role": "user", "content": f"u{half}"}
+    if provider == "gemini":
+        user = {"role": "user", "parts": [{"text": f"u{half}"}]}
+    round_ = json.dumps(calls(provider, "{}" if provider.startswith("openai") else {}, f"m{half}"))
+    return [user, *cast("list[Json]", json.loads(round_.replace('"x"', json.dumps(f"r{half}"))))]
+
+
+def kinds(history: Sequence[object]) -> list[str]:
+    return [fault.kind for fault in check_history(history)]
+
+
+@requirement("providers.sendable", "history.faults", "history.repair")
+@EVERY
+def test_half_a_character_in_any_text_is_told_with_its_place_and_escaped(wire: Wire) -> None:
+    broken, before = talk(wire.provider, HALF), talk(wire.provider, HALF)
+
+    faults = check_history(broken)
+    repaired = repair_history(broken).messages
+
+    assert [(fault.kind, fault.position) for fault in faults] == [("characters", at) for at in EXPECTED[wire.provider]]
+    assert faults[0].path in ("$[0].content", "$[0].parts[0].text")
+    assert broken == before
+    assert sent(repaired).count(r"\\ud83d") == 3
+    assert check_history(repaired) == ()
+    assert repair_history(repaired).messages == repaired
+
+
+EXPECTED: Final = {"openai-chat": [0, 1, 2], "openai-responses": [0, 1, 3], "anthropic": [0, 1, 2], "gemini": [0, 1, 2]}
+
+
+@requirement("history.legal-untouched")
+@EVERY
+def test_whole_characters_are_no_fault(wire: Wire) -> None:
+    history = talk(wire.provider, FACE)
+
+    assert check_history(history) == ()
+    assert all(new is old for new, old in zip(repair_history(history).messages, history, strict=True))
+
+
+@requirement("providers.sendable", "history.repair")
+@EVERY
+def test_a_result_that_is_moved_is_escaped_on_the_way(wire: Wire) -> None:
+    user, *said, result = talk(wire.provider, HALF)
+    broken = [result, user, *said] if wire.provider == "openai-responses" else [user, *said, user, result]
+
+    repaired = repair_history(broken).messages
+
+    assert r"r\\ud83d" in sent(repaired)
+    assert check_history(repaired) == ()
+
+
+@requirement("providers.sendable", "history.repair")
+@EVERY
+def test_of_a_result_that_is_left_out_only_that_is_told(wire: Wire) -> None:
+    *_, result = talk(wire.provider, HALF)
+
+    assert kinds([result]) == ["orphan-result"]
+    assert repair_history([result]).messages == []
+
+
+@requirement("providers.sendable", "history.repair")
+def test_half_a_character_in_a_history_without_calls_is_told_and_escaped() -> None:
+    broken = [{"role": "user", "content": "fine"}, {"role": "user", "content": HALF, HALF: (HALF, b"\xff")}]
+
+    [fault] = check_history(broken)
+    repair = repair_history(broken)
+
+    assert (fault.kind, fault.path) == ("characters", "$[1].content")
+    assert repair.done == (fault,)
+    assert repair.messages[0] is broken[0]
+    assert repair.messages[1] == {"role": "user", "content": r"\ud83d", r"\ud83d": [r"\ud83d", b"\xff"]}
+
+
+@requirement("providers.sendable", "history.repair")
+def test_half_a_character_in_an_object_of_an_sdk_is_found_and_escaped() -> None:
+    chat = ChatCompletionMessage.construct(role="assistant", content="fine", unknown={"to the SDK": HALF})
+    claude = {"role": "assistant", "content": [TextBlock.construct(type="text", text=HALF)]}
+    google = genai.Content.model_construct(role="user", parts=[genai.Part.model_construct(text=HALF)])
+
+    repair = repair_history([chat, claude, google])
+
+    places = ["$[0].unknown.to the SDK", "$[1].content[0].text", "$[2].parts[0].text"]
+    assert [fault.path for fault in repair.done] == places
+    assert sent(repair.messages).count(r"\\ud83d") == 3
+    assert check_history(repair.messages) == ()
+
+
+@requirement("history.any-json")
+def test_a_text_that_is_too_deep_for_any_request_stays() -> None:
+    deep: object = HALF
+    for _ in range(20_000):
+        deep = [deep]
+    history = [{"role": "user", "content": deep}]
+
+    assert check_history(history) == ()
+    assert repair_history(history).messages[0] is history[0]
+
+
+@requirement("providers.sendable", "history.continued")
+@EVERY
+def test_a_round_goes_on_after_half_a_character_in_an_older_text(wire: Wire) -> None:
+    user, *_ = talk(wire.provider, HALF)
+    message = wire.whole([Said("c1", "say", ["{}"])], wire.stop)
+    turn = wire.parse(message)
+
+    history = extend_history([user], message, turn, run(turn))
+
+    assert r"u\\ud83d" in sent(history)
+    assert check_history(history) == ()

@@ -455,6 +455,31 @@ def test_what_is_no_history_is_an_error_with_its_place(history: object, path: st
     assert caught.value.path == path
 
 
+ENVELOPES: dict[str, object] = {
+    "a response of Chat": {"choices": [{"message": {"role": "assistant", "content": "hi"}}]},
+    "a choice": {"finish_reason": "stop", "message": {"role": "assistant", "content": "hi"}},
+    "a response of Responses": {"id": "r", "object": "response", "output": []},
+    "a streamed response": {"output": [{"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}]},
+    "a response of Gemini": {"candidates": [{"content": {"parts": []}}]},
+    "a candidate": {"finishReason": "STOP", "content": {"parts": [{"text": "hi"}]}},
+    "a response of an SDK": genai.GenerateContentResponse(candidates=[genai.Candidate(index=0)]),
+}
+
+
+@requirement("history.any-json", "history.repair")
+@pytest.mark.parametrize("envelope", ENVELOPES.values(), ids=ENVELOPES.keys())
+@pytest.mark.parametrize("provider", [*PROVIDERS, None])
+def test_a_whole_response_in_a_history_is_an_error_and_its_results_are_not_thrown_away(
+    provider: Provider | None, envelope: object
+) -> None:
+    history = [{"role": "user", "content": "hi"}, envelope]
+
+    for ask in (check_history, repair_history):
+        with pytest.raises(MessageError, match="not the response that it came in") as caught:
+            ask(history, provider=provider)
+        assert caught.value.path == "$[1]"
+
+
 @requirement("history.legal-untouched")
 def test_a_history_without_calls_is_nobodys_and_legal() -> None:
     history = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]
