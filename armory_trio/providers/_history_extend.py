@@ -16,7 +16,7 @@ from ._history import repair_history
 from ._history_known import HistoryError
 from ._history_layouts import LAYOUTS
 from ._history_parts import CallAt, Change
-from ._message import MessageError, as_json, field, has, is_list, items, require_record
+from ._message import MessageError, as_json, field, has, is_list, is_record, items, require_record
 from ._turn import Provider, Turn, WireCall
 
 __all__ = ("collect_results", "extend_history")
@@ -27,6 +27,14 @@ _UNHEARD: Final = ("orphan-result", "repeated-result")
 _HARMLESS: Final = "characters"
 """The fault that is repaired without a word wherever it is: the escape means the same, and nothing is lost."""
 
+_SPEAKING: Final[Mapping[Provider, tuple[str, ...]]] = {
+    "openai-chat": ("content", "tool_calls", "function_call", "refusal", "audio"),
+    "anthropic": ("content",),
+    "gemini": ("parts",),
+}
+"""The fields of a message that say something; without any, no request may have it."""
+
+_NOTHING: Final[Mapping[str, object]] = {}
 _SHAPES = "the message of the turn: whole, one choice or candidate of it, or its items"
 
 
@@ -111,7 +119,25 @@ def _pending(pending: object) -> list[ToolResult[object] | Execution | Stream]:
 
 
 def _entries(message: object, provider: Provider) -> list[object]:
-    """What of *message* stands in a history."""
+    """What of *message* stands in a history: nothing of one that says nothing, for no provider takes that back."""
+    return [entry for each in _unpacked(message, provider) if (entry := _spoken(each, provider)) is not None]
+
+
+def _spoken(entry: object, provider: Provider) -> object | None:
+    """*entry* without a list of calls that has none; None when it says nothing."""
+    names = _SPEAKING.get(provider)
+    if names is None or not is_record(entry):
+        return entry
+    if provider == "openai-chat" and _is_void(field(entry, "tool_calls")):
+        entry = {name: value for name, value in as_json(entry).items() if name != "tool_calls"}
+    return None if all(_is_void(field(entry, name)) for name in names) else entry
+
+
+def _is_void(value: object) -> bool:
+    return value is None or (is_list(value) and not value)
+
+
+def _unpacked(message: object, provider: Provider) -> list[object]:
     if is_list(message):
         whole = {"anthropic": "assistant", "gemini": "model"}
         inner = "content" if provider == "anthropic" else "parts"
@@ -120,7 +146,8 @@ def _entries(message: object, provider: Provider) -> list[object]:
     match provider:
         case "openai-chat":
             if has(node, "choices"):
-                node = _only(items(field(node, "choices"), "$.choices", "a list with one choice"), "$.choices")
+                choices = items(field(node, "choices"), "$.choices", "a list with one choice")
+                node = _only(choices, "$.choices") if choices else _NOTHING
             return [as_json(field(node, "message") if has(node, "message") else node)]
         case "openai-responses":
             return _unwrapped(field(node, "output") if has(node, "output") else [node], provider)
@@ -128,11 +155,10 @@ def _entries(message: object, provider: Provider) -> list[object]:
             return [{"role": "assistant", "content": field(node, "content")}]
         case "gemini":
             if has(node, "candidates"):
-                node = _only(
-                    items(field(node, "candidates"), "$.candidates", "a list with one candidate"), "$.candidates"
-                )
+                candidates = items(field(node, "candidates"), "$.candidates", "a list with one candidate")
+                node = _only(candidates, "$.candidates") if candidates else _NOTHING
             content = field(node, "content") if has(node, "content") else node
-            return [{"role": "model", **as_json(content)}]
+            return [{"role": "model", **as_json(_NOTHING if content is None else content)}]
 
 
 def _unwrapped(entries: object, provider: Provider) -> list[object]:

@@ -88,9 +88,10 @@ def plan_of(messages: Sequence[object], layout: Layout, *, pending: bool) -> Pla
         _take_calls(plan, layout.calls_of(node, position), after_result=bool(has_results and has_results[-1]))
         results += found
         has_results.append(bool(found))
-    if pending and plan.asks and all(has_results[plan.asks[-1].last + 1 :]):
-        plan.pending = plan.asks[-1]
     _match(plan, results)
+    if pending and plan.asks and _may_wait(plan):
+        plan.pending = plan.asks[-1]
+    _find_missing(plan)
     _check_ids(plan)
     _check_calls(plan)
     _check_answers(plan)
@@ -138,7 +139,24 @@ def _match(plan: Plan, results: Sequence[ResultAt]) -> None:
         is_foreign = result.wire_id not in slots
         if index < 0 or not is_foreign or not _matched_by_order(plan.asks[index], result):
             _drop_result(plan, slots, result)
-    _find_missing(plan)
+
+
+def _may_wait(plan: Plan) -> bool:
+    """Whether nothing stands behind the last calls but results that stay there, once that is gone which goes anyway."""
+    stays: set[int] = set()
+    going = {at: set(entries) for at, entries in plan.dropped.items()}
+    for ask in plan.asks:
+        for answer in ask.answers:
+            if answer is not None and (plan.layout.is_flat or ask is plan.asks[-1]):
+                stays.add(answer.position)
+            elif answer is not None:
+                going.setdefault(answer.position, set()).add(answer.entry)
+    later = range(plan.asks[-1].last + 1, len(plan.messages))
+    return all(at in stays or (at in going and _vanishes(plan, at, going[at])) for at in later)
+
+
+def _vanishes(plan: Plan, at: int, entries: set[int]) -> bool:
+    return plan.layout.without(plan.messages[at], frozenset(entries)) is None
 
 
 def _matched_before(plan: Plan, slots: _Slots, firsts: Sequence[int], result: ResultAt) -> bool:

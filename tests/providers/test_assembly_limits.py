@@ -55,6 +55,17 @@ def test_too_long_arguments_refuse_their_call_and_no_other(wire: Wire) -> None:
 
 
 @requirement("assembly.limits")
+@EVERY
+def test_what_was_kept_of_too_long_arguments_is_forgotten(wire: Wire) -> None:
+    assembler = KINDS[wire.provider](limits=AssemblyLimits(call_bytes=40))
+
+    assembled(assembler, wire.events([said("x", "g", {"a": "start", "b": "x" * 60})], wire.stop, ""))
+
+    assert not assembler.preview(0).arguments
+    assert "start" not in json.dumps(assembler.message())
+
+
+@requirement("assembly.limits")
 @pytest.mark.parametrize("provider", ["openai-chat", "openai-responses", "anthropic"])
 def test_arguments_that_stand_inside_of_themselves_are_too_long_and_never_hang(provider: str) -> None:
     endless: dict[str, object] = {}

@@ -135,6 +135,17 @@ def test_a_legal_null_stays_null_and_the_report_says_that_it_is_the_same_as_noth
     assert (loss.pointer, loss.keyword, loss.action) == ("#/properties", "required", "narrowed")
 
 
+def nested(depth: int) -> Json:
+    """Objects, *depth* of them in one another."""
+    schema: Json = {"type": "string"}
+    for _ in range(depth):
+        schema = of("a", schema)
+    return schema
+
+
+MANY_LONG: Json = {"enum": ["w" * 220 + str(n) for n in range(200)]}
+
+
 @requirement("compiling.strict")
 @pytest.mark.parametrize(
     ("schema", "reason"),
@@ -142,9 +153,12 @@ def test_a_legal_null_stays_null_and_the_report_says_that_it_is_the_same_as_noth
         (of("a", {"enum": [f"w{n}" for n in range(1_001)]}), "1001 choices"),
         (of("a", {"enum": ["w" * 100 + str(n) for n in range(260)]}), "characters of choices"),
         ({"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(5_001)}}, "5001 properties"),
+        (nested(11), "11 objects in one another"),
+        (nested(10), None),
+        ({"type": "object", "properties": dict.fromkeys("abc", MANY_LONG)}, "characters of names and choices"),
         (of("p" * 60, {"type": "string"}), None),
     ],
-    ids=["many choices", "long choices", "many members", "small"],
+    ids=["many choices", "long choices", "many members", "too deep", "deep", "long together", "small"],
 )
 def test_what_is_too_large_to_be_enforced_is_not_strict(schema: Json, reason: str | None) -> None:
     (made,) = offered(schema, ("openai-chat", "auto")).offered
@@ -178,6 +192,34 @@ def test_members_that_may_be_left_out_are_counted_over_all_strict_tools() -> Non
 
 
 # ── references ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@requirement("compiling.budget")
+@pytest.mark.parametrize(
+    "inner",
+    [{"type": ["string", "null"]}, {"anyOf": [{"type": "string"}, {"type": "boolean"}]}],
+    ids=["two types", "alternatives"],
+)
+def test_unions_are_counted_over_all_strict_tools(inner: Json) -> None:
+    names = [f"p{n}" for n in range(9)]
+    wide = {"type": "object", "properties": dict.fromkeys(names, inner), "required": names}
+    tools = [define_tool(execute=execute, name=f"t{n}", description="d", input=wide) for n in range(2)]
+
+    manifest = compile_tools(tools, "anthropic", strict="auto")
+
+    assert [tool.strict for tool in manifest.offered] == [True, False]
+    assert "16" in str(manifest.offered[1].why_not)
+
+
+@requirement("compiling.way-back")
+@everywhere
+def test_a_tool_that_changes_a_choice_that_it_got_changes_no_later_call(offers: Offers) -> None:
+    manifest = offered(of("a", {"enum": [["x"], {"b": 1}]}), offers)
+    sent = manifest.write("t", {"a": ["x"]})
+
+    cast("dict[str, list[str]]", manifest.read("t", copy.deepcopy(sent)))["a"].append("y")
+
+    assert manifest.read("t", sent) == {"a": ["x"]}
 
 
 @requirement("compiling.described-references")
@@ -596,6 +638,37 @@ def test_a_model_that_writes_the_plain_form_is_understood(inner: Json, sent: obj
     manifest = offered(of("a", inner, required=["a"]), ("gemini-openapi", False))
 
     assert manifest.read("t", {"a": sent}) == {"a": sent}
+
+
+@requirement("compiling.reading-is-total")
+def test_a_tuple_with_members_that_nobody_asked_for_is_left_to_the_contract() -> None:
+    pair: Json = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False}
+    manifest = offered(of("a", pair), ("openai-chat", True))
+    sent = {"a": {"item_1": "x", "item_2": 1}}
+    more = {"a": {"item_1": "x", "item_2": 1, "item_3": 2}}
+
+    assert manifest.read("t", copy.deepcopy(sent)) == {"a": ["x", 1]}
+    assert manifest.read("t", copy.deepcopy(more)) == more
+
+
+@requirement("compiling.reading-is-total")
+def test_an_argument_beside_the_only_one_is_not_dropped() -> None:
+    manifest = offered(ROOT_UNION, ("openai-chat", True))
+    more: Json = {"input": {"kind": "a", "x": 1}, "y": 2}
+
+    assert manifest.read("t", {"input": {"kind": "a", "x": 1}}) == {"kind": "a", "x": 1}
+    assert manifest.read("t", copy.deepcopy(more)) == more
+
+
+@requirement("compiling.way-back")
+def test_of_alternatives_that_look_alike_the_one_is_written_that_the_value_is() -> None:
+    def alike(kind: str) -> Json:
+        return {**of("v", {"type": "object", "additionalProperties": {"type": kind}}), "additionalProperties": False}
+
+    manifest = offered(of("a", {"anyOf": [alike("integer"), alike("string")]}), ("openai-chat", True))
+
+    assert json.dumps(manifest.write("t", {"a": {"v": {"k": 1}}})).count("option_1") == 1
+    assert json.dumps(manifest.write("t", {"a": {"v": {"k": "x"}}})).count("option_2") == 1
 
 
 @requirement("compiling.reading-is-total")

@@ -455,6 +455,81 @@ def test_what_is_no_history_is_an_error_with_its_place(history: object, path: st
     assert caught.value.path == path
 
 
+@requirement("history.repair")
+@pytest.mark.parametrize("stray", ["no call", "an earlier call"])
+def test_calls_before_what_a_user_says_wait_no_longer_though_a_stray_result_stood_in_it(stray: str) -> None:
+    user, model, results, *_ = anthropic(ONE)
+    asks: Json = {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}]}
+    first, second, text = cast("list[Json]", results["content"])
+    if stray == "no call":
+        first, second = second, {**first, "tool_use_id": "z"}
+        history = [user, model, results, asks, {"role": "user", "content": [second, text]}]
+    else:
+        history = [user, model, {"role": "user", "content": [first]}, asks, {"role": "user", "content": [second, text]}]
+
+    repaired = repair_history(history, provider="anthropic", pending=True).messages
+
+    assert_legal("anthropic", repaired)
+    assert check_history(repaired, pending=True) == ()
+    assert text in cast("list[Json]", cast("Json", repaired[-1])["content"])
+
+
+@requirement("history.repair")
+def test_a_blank_text_behind_a_missing_result_is_no_block_of_its_own() -> None:
+    use: Json = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
+    history: list[Json] = [{"role": "assistant", "content": [use]}, {"role": "user", "content": " \n"}]
+
+    (_, last) = repair_history(history).messages
+
+    blocks = cast("list[Json]", cast("Json", last)["content"])
+    assert [block["type"] for block in blocks] == ["tool_result"]
+
+
+@requirement("history.repair")
+def test_a_call_of_gemini_and_its_answer_get_the_same_legal_name() -> None:
+    call: Json = {"functionCall": {"id": "a", "name": "bad name", "args": {}}}
+    answer: Json = {"functionResponse": {"id": "a", "name": "bad name", "response": {"output": "x"}}}
+
+    model, user = repair_history([{"role": "model", "parts": [call]}, {"role": "user", "parts": [answer]}]).messages
+
+    called = cast("list[dict[str, Json]]", cast("Json", model)["parts"])[0]["functionCall"]["name"]
+    assert called == cast("list[dict[str, Json]]", cast("Json", user)["parts"])[0]["functionResponse"]["name"]
+    assert called != "bad name"
+
+
+@requirement("history.repair", "history.missing")
+@pytest.mark.parametrize("provider", ["openai-chat", "gemini"])
+def test_of_two_rounds_with_one_id_the_nearer_one_has_the_result(provider: Provider) -> None:
+    two = [Round("one", "ok", [("a", "f", {"n": 1})]), Round("two", "ok", [("a", "f", {"n": 2})])]
+    history = chat(two) if provider == "openai-chat" else gemini(two)
+    lost = next(at for at, message in enumerate(history) if "done a" in json.dumps(message))
+
+    repaired = repair_history([*history[:lost], *history[lost + 1 :]]).messages
+
+    assert_legal(provider, repaired)
+    assert "not known whether it ran" in json.dumps(repaired[lost])
+    assert "done a" in json.dumps(repaired[-1])
+
+
+@requirement("history.ids", "history.repair")
+def test_an_id_that_the_repair_makes_is_never_that_of_another_call() -> None:
+    """Of two calls with one id the second becomes x_2, which is the id of the answer to a call without one."""
+
+    def call(name: str, **given: str) -> Json:
+        return {"functionCall": {**given, "name": name, "args": {}}}
+
+    def answer(name: str, call_id: str) -> Json:
+        return {"functionResponse": {"id": call_id, "name": name, "response": {"output": name}}}
+
+    model = {"role": "model", "parts": [call("f", id="x"), call("f", id="x"), call("g")]}
+    user = {"role": "user", "parts": [answer("f", "x"), answer("f", "x"), answer("g", "x_2")]}
+
+    repaired = repair_history([model, user]).messages
+
+    assert_legal("gemini", repaired)
+    assert check_history(repaired) == ()
+
+
 ENVELOPES: dict[str, object] = {
     "a response of Chat": {"choices": [{"message": {"role": "assistant", "content": "hi"}}]},
     "a choice": {"finish_reason": "stop", "message": {"role": "assistant", "content": "hi"}},

@@ -144,8 +144,10 @@ def test_results_that_do_not_fit_and_messages_of_another_turn_are_errors() -> No
         extend_history([], whole, turn, run(turn)[:1])
     with pytest.raises(MessageError, match="the message of the turn, which has 2 calls"):
         extend_history([], {"role": "assistant", "content": "hi"}, turn, run(turn))
-    with pytest.raises(MessageError, match="one entry"):
+    with pytest.raises(MessageError, match="the message of the turn, which has 2 calls"):
         extend_history([], {"choices": []}, turn, run(turn))
+    with pytest.raises(MessageError, match="one entry"):
+        extend_history([], {"choices": [whole, whole]}, turn, run(turn))
 
 
 @requirement("history.continued")
@@ -223,3 +225,39 @@ async def test_whoever_is_cancelled_while_waiting_may_ask_again(autojump_clock: 
         [result] = await collect_results([execution])
 
     assert result.unwrap() == 1
+
+
+NOTHING_SAID: dict[str, object] = {
+    "no candidate": {"promptFeedback": {"blockReason": "SAFETY"}, "candidates": []},
+    "no candidates": genai.GenerateContentResponse(),
+    "a candidate without content": {"candidates": [{"finishReason": "SAFETY"}]},
+    "content without parts": {"candidates": [{"finishReason": "STOP", "content": {"role": "model"}}]},
+    "no parts": {"candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": []}}]},
+    "a candidate of the SDK": genai.GenerateContentResponse(candidates=[genai.Candidate(content=genai.Content())]),
+}
+
+
+@requirement("history.continued")
+@pytest.mark.parametrize("message", NOTHING_SAID.values(), ids=NOTHING_SAID.keys())
+def test_a_refused_prompt_adds_no_empty_content_which_gemini_would_not_take(message: object) -> None:
+    turn = WIRES["gemini"].parse(message)
+
+    assert extend_history([QUESTION], message, turn, []) == [QUESTION]
+
+
+@requirement("history.continued")
+def test_a_response_without_choices_adds_nothing() -> None:
+    message: Json = {"choices": []}
+
+    assert extend_history([QUESTION], message, parse_chat_tool_calls(message), []) == [QUESTION]
+
+
+@requirement("history.continued")
+@pytest.mark.parametrize("whole", [True, False], ids=["response", "message"])
+def test_an_empty_list_of_calls_is_left_out_which_openai_would_not_take(whole: bool) -> None:
+    said: Json = {"role": "assistant", "content": "hi", "tool_calls": []}
+    message = {"choices": [{"index": 0, "finish_reason": "stop", "message": said}]} if whole else said
+
+    history = extend_history([QUESTION], message, parse_chat_tool_calls(message), [])
+
+    assert history == [QUESTION, {"role": "assistant", "content": "hi"}]
