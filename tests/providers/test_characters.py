@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, cast
 
+import anthropic as anthropic_sdk
+import openai as openai_sdk
 import pytest
-from anthropic.types import TextBlock
+from anthropic.types import MessageParam, TextBlock
 from google.genai import types as genai
-from openai.types.chat import ChatCompletionMessage
+from openai.types.chat import ChatCompletionMessage, ChatCompletionMessageParam
 
 from armory_trio.providers import check_history, extend_history, repair_history
 from tests.requirements import requirement
 
 from ._histories import Json
 from ._results import run
+from ._server import serving
 from ._streams import (
     WIRES,
     Said,
@@ -297,3 +300,33 @@ def test_a_round_goes_on_after_half_a_character_in_an_older_text(wire: Wire) -> 
 
     assert r"u\\ud83d" in sent(history)
     assert check_history(history) == ()
+
+
+def openai_sends(url: str, history: list[object]) -> None:
+    with openai_sdk.OpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0) as client:
+        client.chat.completions.create(model="m", messages=cast("list[ChatCompletionMessageParam]", history))
+
+
+def anthropic_sends(url: str, history: list[object]) -> None:
+    with anthropic_sdk.Anthropic(api_key="k", base_url=url, max_retries=0) as client:
+        client.messages.create(model="m", max_tokens=1, messages=cast("list[MessageParam]", history))
+
+
+@requirement("providers.sendable", "history.repair")
+@pytest.mark.parametrize(
+    ("provider", "send"),
+    [("openai-chat", openai_sends), ("anthropic", anthropic_sends)],
+    ids=["openai", "anthropic"],
+)
+def test_the_official_clients_send_what_was_repaired_as_it_is(
+    provider: str, send: Callable[[str, list[object]], None]
+) -> None:
+    broken: list[object] = [*talk(provider, HALF)]
+    repaired = repair_history(broken).messages
+
+    with serving(WIRES[provider].whole([], "stop")) as server:
+        with pytest.raises(UnicodeEncodeError):
+            send(server.url, broken)
+        send(server.url, repaired)
+
+    assert [body["messages"] for body in server.sent] == [repaired]
