@@ -279,16 +279,6 @@ class Record(Effects):
             return False
         return plan.tool.definition.semantics.idempotency == "provider-enforced"
 
-    def begin_again(self) -> None:
-        """Another attempt begins. What the one before it did stays known.
-
-        If the far side knows both by one key, they ask for one change; the one that is answered says what became of it.
-        """
-        if self.known_by_key:
-            self.before = self.own_effect(), len(self.windows or ())
-        else:
-            self.past_effect = strongest(self.past_effect, self.own_effect())
-
     def due(self, kind: Kind, at: float) -> None:
         """A time limit of this execution ran out."""
         self.core.due(self, kind, at)

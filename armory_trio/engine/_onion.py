@@ -205,7 +205,7 @@ class OnionBody:
             self._call.given = own_copy(record.validated) if self._plan.middleware else None
         else:  # what the last one did stays known, and what it did to its arguments does not
             record.validated = own_copy(self._call.given)
-            record.begin_again()
+            _keep_what_was_done(record)
             if record.journal is not None:
                 record.journal.restart()
         # What was raised before, also in the place of a first attempt, says nothing about this one.
@@ -245,6 +245,17 @@ _STREAMS: Final = ("generator", "async-generator")
 def _name(middleware: Middleware) -> str:
     named: object = getattr(middleware, "__qualname__", None)
     return named if isinstance(named, str) else type(middleware).__qualname__
+
+
+def _keep_what_was_done(record: Record) -> None:
+    """What the attempt before the one that begins did stays known.
+
+    If the far side knows both by one key, they ask for one change; the one that is answered says what became of it.
+    """
+    if record.known_by_key:
+        record.before = record.own_effect(), len(record.windows or ())
+    else:
+        record.past_effect = strongest(record.past_effect, record.own_effect())
 
 
 def _why_not_again(record: Record, passes: bool) -> str | None:  # noqa: FBT001  # what is known of the last attempt
