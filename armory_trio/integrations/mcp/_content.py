@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterable, Mapping
 from typing import Final, cast
 
-import msgspec
 from mcp import types
 from mcp.types.version import is_version_at_least
 
@@ -69,7 +69,7 @@ def _structured(result: ToolResult[object], *, promised: bool, wrapped: bool) ->
             text = encode_json(result.value)
         case _:
             return None
-    value: object = msgspec.json.decode(text)
+    value: object = json.loads(text)  # which takes half characters, and numbers of any size
     if wrapped:
         return {"result": value}
     return cast("dict[str, object]", value) if isinstance(value, dict) else None

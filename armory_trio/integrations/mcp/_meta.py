@@ -28,13 +28,16 @@ _IDS: Final = "(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
 _TRACEPARENT: Final = re.compile(f"00-{_IDS}|(?!00|ff)[0-9a-f]{{2}}-{_IDS}(?:-.*)?")
 """As W3C Trace Context has it: what follows the flags is for versions that are still to come."""
 
+_PARENT: Final = "traceparent"
 _ALONG: Final = ("tracestate", "baggage")
+TRACE: Final = (_PARENT, *_ALONG)
+"""In a request: the context of a trace, under the names that W3C gives it."""
 
 
 def trace_of(meta: Mapping[str, object]) -> dict[str, str]:
     """The W3C trace context in the ``_meta`` of a request; nothing when there is none, or when it is malformed."""
-    parent = meta.get("traceparent")
+    parent = meta.get(_PARENT)
     if not isinstance(parent, str) or _TRACEPARENT.fullmatch(parent) is None:
         return {}
     along = ((name, meta.get(name)) for name in _ALONG)
-    return {"traceparent": parent, **{name: value for name, value in along if isinstance(value, str)}}
+    return {_PARENT: parent, **{name: value for name, value in along if isinstance(value, str)}}

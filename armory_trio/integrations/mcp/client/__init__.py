@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._calls import IDEMPOTENCY_KEY as IDEMPOTENCY_KEY
+from .._meta import IDEMPOTENCY_KEY as IDEMPOTENCY_KEY
 from ._catalogue import Listed as Listed
 from ._catalogue import SetAside as SetAside
 from ._connection import Connection as Connection

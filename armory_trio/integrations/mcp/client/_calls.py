@@ -25,20 +25,12 @@ from mcp_types import (
 )
 
 from ....definitions import EffectWindow, ToolContext, ToolFailure
+from .._meta import EFFECT, IDEMPOTENCY_KEY, TRACE
 from ._catalogue import Catalogue, Listed
 from ._content import error_text, value_of
 from ._faults import CHANGED, LOST, REPORTED, Fault, error_answer, lost
 from ._questions import answer_questions, ask_person
 from ._record import Exchange, LinkRecord
-
-IDEMPOTENCY_KEY: Final = "armory-trio/idempotency-key"
-"""The name in a request's ``_meta`` under which a server finds the idempotency key of the call."""
-
-_EFFECT: Final = "armory-trio/effect"
-"""The name in a result's ``_meta`` under which a server of this library says what the world may have seen."""
-
-_TRACE: Final = ("traceparent", "tracestate", "baggage")
-"""Names in the metadata of a call that go into ``_meta`` as they are: the context of a trace, as W3C writes it."""
 
 _MORE_ATTEMPTS: Final = 2
 """How often a call is sent again whose connection turned out to be broken before it was."""
@@ -164,7 +156,7 @@ def _settled(fault: Fault, window: EffectWindow) -> ToolFailure:
 def _take_word(answer: Mapping[str, object], window: EffectWindow) -> None:
     """Believe what the server says of the effect of an error."""
     meta = answer.get("_meta")
-    told = cast("Mapping[str, object]", meta).get(_EFFECT) if isinstance(meta, Mapping) else None
+    told = cast("Mapping[str, object]", meta).get(EFFECT) if isinstance(meta, Mapping) else None
     if told == "none":
         window.nothing_happened()
     elif told == "completed":
@@ -298,5 +290,5 @@ class _Conversation:
         given = self._context.metadata
         if isinstance(given, Mapping):
             told = cast("Mapping[str, object]", given)
-            meta |= {key: told[key] for key in _TRACE if isinstance(told.get(key), str)}
+            meta |= {key: told[key] for key in TRACE if isinstance(told.get(key), str)}
         return cast("RequestParamsMeta", meta)

@@ -24,6 +24,7 @@ from ....definitions import (
 from ....engine._options import Elicitor
 from ....errors import ElicitationUnavailable
 from ._request import Context
+from ._whole import whole_model
 
 _NO_FIELDS: Final[Mapping[str, object]] = {"type": "object", "properties": {}}
 
@@ -53,12 +54,12 @@ def question_of(context: Context, request: ElicitRequest) -> types.ElicitRequest
             raise ElicitationUnavailable(f"{request.tool_name!r} sent a person to a page, and the client can show none")
         legacy = None if asks_by_answering(context) else secrets.token_urlsafe(16)
         page = types.ElicitRequestURLParams(message=request.message, url=request.url, elicitation_id=legacy)
-        return types.ElicitRequest(params=page)
+        return types.ElicitRequest(params=whole_model(page))
     if able.form is None and able.url is not None:  # an empty capability means forms
         raise ElicitationUnavailable(f"{request.tool_name!r} asked a question, and the client can only show pages")
     schema = dict(request.schema or _NO_FIELDS)
     form = types.ElicitRequestFormParams(message=request.message, requested_schema=schema)
-    return types.ElicitRequest(params=form)
+    return types.ElicitRequest(params=whole_model(form))
 
 
 def answer_of(result: types.ElicitResult, request: ElicitRequest) -> ElicitAnswer:

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from ._gate import Gate
 from ._hub import Hub
 from ._request import Context
+from ._whole import whole_model
 
 P = TypeVar("P", bound=BaseModel)
 R = TypeVar("R", bound=BaseModel)
@@ -50,9 +51,11 @@ def add(
     async def guarded(context: Context, params: P) -> R:
         with gate.passing():
             try:
-                return await handler(context, params)
-            except MCPError:
-                raise
+                return whole_model(await handler(context, params))
+            except MCPError as error:
+                if (told := whole_model(error.error)) is error.error:
+                    raise
+                raise MCPError.from_error_data(told) from None
             except Exception:  # noqa: BLE001  # whatever a host's function raises costs one answer
                 _log.exception("%s failed", method)
                 raise MCPError(types.INTERNAL_ERROR, "Internal error; its operator can look the reason up") from None

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 from typing import Final, get_args
 
-import msgspec
 from mcp import types
 from mcp.server.connection import allowed_log_levels
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from ....content import UnencodableResult, encode_json
+from ....content._scalars import encodable
 from ....engine import ChunkEmitted, LogWritten, ProgressReported
 from ._relay import Told
 from ._request import Context, connection_of
+from ._whole import whole
 
 _LEVELS: Final[tuple[types.LoggingLevel, ...]] = get_args(types.LoggingLevel)
 """From the least severe to the worst."""
@@ -76,12 +78,15 @@ class Teller:
         if self._of_hundred and value > 100:
             return
         self._last = value
-        await self._context.session.report_progress(value, 100.0 if self._of_hundred else None, message)
+        words = None if message is None else encodable(message)
+        await self._context.session.report_progress(value, 100.0 if self._of_hundred else None, words)
 
     async def _tell_line(self, event: LogWritten) -> None:
         if event.level not in self._levels:
             return
-        params = types.LoggingMessageNotificationParams(level=event.level, data=_data_of(event), logger=event.tool_name)
+        params = types.LoggingMessageNotificationParams(
+            level=event.level, data=whole(_data_of(event)), logger=event.tool_name
+        )
         notification = types.LoggingMessageNotification(params=params)
         await self._context.session.send_notification(notification, related_request_id=self._context.request_id)
 
@@ -90,7 +95,7 @@ def _data_of(event: LogWritten) -> object:
     if not event.data:
         return event.message
     try:
-        data: object = msgspec.json.decode(encode_json(event.data))
+        data: object = json.loads(encode_json(event.data))
     except UnencodableResult:
         return event.message
     return {"message": event.message, "data": data}
