@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Mapping
 from typing import Final, TypeGuard
@@ -90,6 +91,15 @@ def message_of(line: bytes, most: int) -> Message:
         return jsonrpc.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError:
         raise Refused(types.INVALID_REQUEST, "Invalid request: it is no JSON-RPC 2.0 message", known) from None
+
+
+def line_of(message: Message) -> bytes:
+    """*message* as a line. Half a character, as an id or a token may have been given, goes back as it came: escaped."""
+    try:
+        text = message.model_dump_json(by_alias=True, exclude_unset=True)
+    except ValueError:
+        text = json.dumps(message.model_dump(by_alias=True, exclude_unset=True))
+    return f"{text}\n".encode()
 
 
 def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:

@@ -23,7 +23,7 @@ from mcp.types import jsonrpc
 from ....definitions._checks import shown
 from ....engine._concurrency import open_private_nursery
 from ....errors import DefinitionError
-from ._lines import Ids, Lines, Message, Refused, message_of
+from ._lines import Ids, Lines, Message, Refused, line_of, message_of
 from ._pipes import read_some, write_all
 
 MAX_MESSAGE: Final = 4 * 1024 * 1024
@@ -244,9 +244,8 @@ async def _write(fd: int, ids: Ids, reader: Reader, outgoing: MemoryObjectReceiv
             message = ids.go_out(item.message)
             if message is None:
                 continue
-            text = message.model_dump_json(by_alias=True, exclude_unset=True)
             try:
-                await write_all(fd, f"{text}\n".encode())
+                await write_all(fd, line_of(message))
             except OSError:  # the client is gone
                 reader.end()
                 return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+from typing import Final, cast
 
 import pytest
 
@@ -87,3 +87,16 @@ async def test_half_a_character_costs_neither_answer_nor_session_over_http() -> 
             assert '"result"' in answer.text
         listed = await raw.post({"jsonrpc": "2.0", "id": 99, "method": "tools/list", "params": {}})
         assert '"result"' in listed.text
+
+
+@requirement("mcp-server.ids")
+async def test_an_id_and_a_token_with_half_a_character_come_back_as_they_were_given() -> None:
+    async with lines_to(BOX) as (pipes, _, _ended):
+        await pipes.say(line(HELLO) + line(READY))
+        await pipes.replies(1)
+        params = {"name": "progress", "arguments": {}, "_meta": {"progressToken": HALF}}
+        await pipes.say(line({"jsonrpc": "2.0", "id": HALF, "method": "tools/call", "params": params}))
+        told, answer = await pipes.replies(2)
+        assert cast("dict[str, object]", told["params"])["progressToken"] == HALF
+        assert answer["id"] == HALF
+        pipes.hang_up()
