@@ -27,8 +27,8 @@ async def read_some(fd: int) -> bytes:
     return await trio.to_thread.run_sync(os.read, fd, _MOST, abandon_on_cancel=True)
 
 
-async def write_all(fd: int, data: bytes) -> None:
-    """Write all of *data*. Cancelled: a part of it was written.
+async def write_all(fd: int, data: bytes, wrote: Callable[[], None]) -> None:
+    """Write all of *data*, and say with each piece that there was room for it. Cancelled: a part of it was written.
 
     Raises:
         OSError: What the system says; `BrokenPipeError` when nobody reads.
@@ -38,6 +38,7 @@ async def write_all(fd: int, data: bytes) -> None:
         # So much a pipe takes without blocking once there is room; a file, which cannot be waited for, does not block.
         await _is_ready(fd, trio.lowlevel.wait_writable)
         rest = rest[os.write(fd, rest[: select.PIPE_BUF]) :]
+        wrote()
 
 
 async def _is_ready(fd: int, wait: Callable[[int], Awaitable[None]]) -> bool:

@@ -33,6 +33,9 @@ _LAST_ANSWERS: Final = 1.0
 """Seconds that calls under way have once the client has closed its side: for those who pipe a few requests in. Clients
 wait longer than that before they kill a server."""
 
+_LAST_WRITES: Final = 5.0
+"""Seconds that a client which is left may let pass without reading anything of what it is still to get."""
+
 _claimed: Final = Lock()
 
 
@@ -211,7 +214,7 @@ class OpenLines:
 async def open_lines(streams: StandardStreams | None, most: int) -> AsyncGenerator[OpenLines]:
     """A connection over *streams*, or over the claimed ones of the process; closed with the block.
 
-    What was sent is written before the block is left, unless it is left by an exception.
+    What was sent is written before the block is left, unless it is left by an exception, or the client does not read.
 
     Raises:
         RuntimeError: Somebody else has claimed those of the process.
@@ -228,25 +231,46 @@ async def open_lines(streams: StandardStreams | None, most: int) -> AsyncGenerat
     writer, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     answers = writer.clone()
     reader = Reader(streams.stdin, most, ids, answers)
+    to_client = Writer(streams.stdout, ids, reader)
     async with open_private_nursery() as nursery:
-        nursery.start_soon(_write, streams.stdout, ids, reader, outgoing, name="armory_trio: mcp writer")
+        nursery.start_soon(to_client.write, outgoing, name="armory_trio: mcp writer")
         try:
             yield OpenLines(reader, writer)
         finally:
             answers.close()
             writer.close()
+            to_client.end()
 
 
-async def _write(fd: int, ids: Ids, reader: Reader, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    """Write message for message, so that whoever is cancelled while it sends leaves no half a line."""
-    with outgoing:
-        async for item in outgoing:
-            message = ids.go_out(item.message)
-            if message is None:
-                continue
-            try:
-                await write_all(fd, line_of(message))
-            except OSError:  # the client is gone
-                reader.end()
-                return
-            reader.answered.set()
+class Writer:
+    """Writes message for message, so that whoever is cancelled while it sends leaves no half a line."""
+
+    def __init__(self, fd: int, ids: Ids, reader: Reader) -> None:
+        self._fd = fd
+        self._ids = ids
+        self._reader = reader
+        self._scope = trio.CancelScope()
+        self._ending = False
+
+    def end(self) -> None:
+        """Nothing more will come. From now on a client that does not read is waited for no longer than a while."""
+        self._ending = True
+        self._wrote()
+
+    def _wrote(self) -> None:
+        if self._ending:
+            self._scope.deadline = trio.current_time() + _LAST_WRITES
+
+    async def write(self, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        """Write what comes, until there is nothing more to come or the client is gone."""
+        with outgoing, self._scope:
+            async for item in outgoing:
+                message = self._ids.go_out(item.message)
+                if message is None:
+                    continue
+                try:
+                    await write_all(self._fd, line_of(message), self._wrote)
+                except OSError:  # the client is gone
+                    self._reader.end()
+                    return
+                self._reader.answered.set()

@@ -59,6 +59,11 @@ class Pipes:
         """The server's."""
         return StandardStreams(self.stdin, self.stdout)
 
+    @property
+    def output(self) -> int:
+        """Where the server's messages are read."""
+        return self._read
+
     async def say(self, data: bytes) -> None:
         """Write to the server, which may be slow to read."""
         await trio.to_thread.run_sync(self._write_all, data)
@@ -364,3 +369,39 @@ async def test_whatever_asks_for_it_no_id_is_answered_twice() -> None:
     assert isinstance(first, SessionMessage) and isinstance(last, SessionMessage)
     # The one in the middle is no message, and its id is that of a request that waits.
     assert [reply["id"] for reply in replies] == [None, 1, "last"]
+
+
+@requirement("mcp-server.gone")
+async def test_a_client_that_reads_nothing_more_does_not_keep_the_server_that_it_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @tool(effect="read-only")
+    async def big() -> str:
+        return "x" * 1_000_000
+
+    monkeypatch.setattr("armory_trio.integrations.mcp.server._stdio._LAST_WRITES", 0.05)
+    async with lines_to(Toolbox([big])) as (pipes, _, ended):
+        await pipes.say(line(HELLO) + line(READY))
+        await pipes.replies(1)
+        await pipes.say(line({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "big"}}))
+        await trio.lowlevel.wait_readable(pipes.output)
+        pipes.hang_up()
+        await ended.wait()
+
+
+@requirement("mcp-server.gone")
+async def test_a_client_that_reads_slowly_is_sent_everything_also_after_it_has_hung_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @tool(effect="read-only")
+    async def big() -> str:
+        return "x" * 1_000_000
+
+    monkeypatch.setattr("armory_trio.integrations.mcp.server._stdio._LAST_WRITES", 5.0)
+    async with lines_to(Toolbox([big])) as (pipes, _, ended):
+        await pipes.say(line(HELLO) + line(READY))
+        await pipes.say(line({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "big"}}))
+        pipes.hang_up()
+        _, answer = await pipes.replies(2)
+        assert len(json.dumps(answer)) > 1_000_000
+        await ended.wait()
