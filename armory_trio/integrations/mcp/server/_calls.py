@@ -117,15 +117,15 @@ class Conversation:
         self.questions.take(responses)
 
     async def next(self) -> ToolResult[object] | None:
-        """The result, or None when there is something to ask first. Cancelled: the call is aborted."""
-        try:
-            while self._result is None and not self.questions:
-                self._news = trio.Event()
-                await self._news.wait()
-        except trio.Cancelled:
-            self._scope.cancel("the client is gone")
-            raise
+        """The result, or None when there is something to ask first. Cancelled: nothing has changed."""
+        while self._result is None and not self.questions:
+            self._news = trio.Event()
+            await self._news.wait()
         return self._result
+
+    def abandon(self) -> None:
+        """Abort the call: its client does not wait for it, and was not handed what leads back to it."""
+        self._scope.cancel("the client is gone")
 
 
 class Calls:
@@ -190,7 +190,11 @@ class Calls:
     async def _converse(
         self, hub: Hub, context: Context, talk: Conversation
     ) -> types.CallToolResult | types.InputRequiredResult:
-        result = await self._heard(hub, context, talk.making, talk.next)
+        try:
+            result = await self._heard(hub, context, talk.making, talk.next)
+        except BaseException:
+            talk.abandon()
+            raise
         if result is not None:
             return self._answer(context, talk.making.entry, result)
         talk.state = secrets.token_urlsafe(32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final, cast
 
 import pytest
@@ -361,3 +362,32 @@ async def test_a_call_of_the_host_is_no_clients_to_approve() -> None:
         result = await supervisor.execute(ToolCall("send", {"to": "bob"}))
 
     assert result.error is not None and result.error.code == "APPROVAL_UNAVAILABLE"
+
+
+@requirement("mcp-server.elicit.bound")
+async def test_giving_up_before_the_question_was_handed_out_aborts_the_call(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    @tool(effect="read-only")
+    async def tells_and_asks(ctx: ToolContext) -> str:
+        ctx.progress(10, "about to ask")
+        return repr(await ctx.elicit("Sure?"))
+
+    heard = trio.Event()
+
+    async def slow(progress: float, total: float | None, message: str | None) -> None:
+        heard.set()
+        await trio.sleep_forever()
+
+    async with (
+        serving(Toolbox([tells_and_asks])) as (server, supervisor),
+        Client(server.sdk, mode=MODERN, elicitation_callback=answering("accept")) as client,
+    ):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(partial(client.session.call_tool, "tells_and_asks", {}, progress_callback=slow))
+            await heard.wait()
+            await trio.sleep(1)
+            nursery.cancel_scope.cancel()
+        began = trio.current_time()
+        await supervisor.wait_idle()
+        assert trio.current_time() - began < 60
