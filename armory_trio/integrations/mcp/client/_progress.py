@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from ....content import encode_json
+from ....content import UnencodableResult, encode_json
 from ....definitions._context import LogLevel
 from ._record import LinkRecord
 
@@ -33,16 +33,27 @@ def percent_of(params: Mapping[str, object]) -> float | None:
     progress, total = params.get("progress"), params.get("total")
     if not (isinstance(progress, int | float) and isinstance(total, int | float)):
         return None
-    if not (math.isfinite(progress) and math.isfinite(total)) or total <= 0:
+    try:
+        percent = 100.0 * (progress / total)
+    except (OverflowError, ZeroDivisionError):
         return None
-    return min(100.0, max(0.0, 100.0 * progress / total))
+    return min(100.0, max(0.0, percent)) if total > 0 and math.isfinite(percent) else None
+
+
+def _shown(data: object) -> str:
+    if isinstance(data, str):
+        return data
+    try:
+        return encode_json(data)
+    except UnencodableResult as error:
+        return f"(something that cannot be shown: {error.reason})"
 
 
 def tell_log(record: LinkRecord, params: Mapping[str, object]) -> None:
     """Pass a line of the server's log on: to the call that it must be about, else to our own log."""
     level = _LEVELS.get(str(params.get("level")), "info")
     data = params.get("data")
-    text = (data if isinstance(data, str) else encode_json(data))[:_LONGEST]
+    text = _shown(data)[:_LONGEST]
     exchange = record.only_exchange()
     if exchange is not None:
         named = params.get("logger")

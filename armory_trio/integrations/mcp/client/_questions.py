@@ -63,6 +63,8 @@ async def ask_person(context: ToolContext, params: ElicitRequestParams) -> Elici
 
 def _accepted(content: object) -> ElicitResult:
     try:
-        return ElicitResult.model_validate({"action": "accept", "content": content})
+        result = ElicitResult.model_validate({"action": "accept", "content": content})
+        result.model_dump_json()  # which half a character cannot be written in
+        return result
     except ValueError:
         return ElicitResult(action="cancel")  # the protocol has no words for such an answer

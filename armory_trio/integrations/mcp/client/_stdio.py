@@ -145,9 +145,11 @@ def read_line(line: bytes | TooLong, record: LinkRecord) -> JSONRPCMessage | Non
         return jsonrpc_message_adapter.validate_python(told, by_name=False)
     except ValueError:
         record.skip("a line that is no message", line)
-    if not isinstance(told, dict) or "method" in told:
-        return None
-    return _no_answer(cast("dict[str, object]", told).get("id"), "is no message of JSON-RPC", record)
+    if isinstance(told, dict):
+        given = cast("dict[str, object]", told)
+        return None if "method" in given else _no_answer(given.get("id"), "is no message of JSON-RPC", record)
+    found = _ITS_ID.match(line)
+    return None if found is None or b'"method"' in line else _no_answer(int(found[1]), "is no JSON", record)
 
 
 def _mended(line: bytes) -> object:
@@ -162,6 +164,8 @@ def _mended(line: bytes) -> object:
 def _no_answer(request_id: object, what: str, record: LinkRecord) -> JSONRPCMessage | None:
     """What stands in the place of an answer that cannot be read, so that nobody waits for another."""
     fault = Fault(f"the answer of {record.name!r} {what}", "internal", "OUTPUT_INVALID")
+    if isinstance(request_id, float) and request_id.is_integer():
+        request_id = int(request_id)  # as languages write it that have no other numbers
     if type(request_id) is not int:
         return None
     record.fault(request_id, fault)

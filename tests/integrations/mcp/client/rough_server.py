@@ -25,7 +25,7 @@ NAMES = (
     *("echo", "meta", "die", "leave", "never", "late", "twice", "garbage", "progress", "flood", "tick", "log"),
     *("change", "remove", "mutable", "child", "mute", "error", "fail", "content", "ping", "ask", "sample", "roots"),
     *("sleep", "seen", "environment", "oversized", "shapeless", "structured", "deaf", "pid", "half", "nag", "sulk"),
-    *("level", "hush", "visit"),
+    *("level", "hush", "visit", "doubled", "fractional", "pit"),
 )
 
 
@@ -182,6 +182,14 @@ def call(request: object, name: str, arguments: dict[str, object], meta: dict[st
             text(request, "x" * 3_000_000)
         case "shapeless":
             send({"id": request, "result": [1]})
+        case "doubled":
+            raw(b'{"jsonrpc":"2.0","id":%d,"result":{}}{"jsonrpc":"2.0","id":%d,"result":{}}' % (token, token))
+        case "fractional":
+            raw(b'{"jsonrpc":"2.0","id":%d.0,"result":{}}' % token)
+        case "pit":
+            deep = b'"\\ud83d",' + b"[" * 500 + b"]" * 500
+            raw(b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":[%s]}}' % deep)
+            text(request, "done")
         case "pid":
             text(request, os.getpid())
         case "half":

@@ -133,7 +133,18 @@ def test_what_is_not_known_is_shown_up_to_a_bound() -> None:
 @requirement("mcp-client.progress")
 @pytest.mark.parametrize(
     ("progress", "total", "percent"),
-    [(1, 4, 25.0), (5, 4, 100.0), (-1, 4, 0.0), (1, None, None), (1, 0, None), ("1", 4, None), (float("nan"), 4, None)],
+    [
+        (1, 4, 25.0),
+        (5, 4, 100.0),
+        (-1, 4, 0.0),
+        (1, None, None),
+        (1, 0, None),
+        ("1", 4, None),
+        (float("nan"), 4, None),
+        (10**400, 4, None),
+        (1, 10**400, 0.0),
+        (10**400, float("inf"), None),
+    ],
 )
 def test_how_far_the_work_is(progress: object, total: object, percent: float | None) -> None:
     assert percent_of({"progress": progress, "total": total}) == percent

@@ -138,6 +138,15 @@ async def test_a_log_reaches_the_only_call_there_is_and_else_our_own_log(caplog:
 
 
 @requirement("mcp-client.progress")
+async def test_a_log_that_cannot_be_shown_says_so() -> None:
+    async with open_rough() as rough, rough.supervisor.events(LogWritten, include_payloads=True) as events:
+        await rough.value("pit")
+        event = await anext(events)
+        assert isinstance(event, LogWritten)
+        assert "cannot be shown: nested deeper" in str(event.message)
+
+
+@requirement("mcp-client.progress")
 async def test_a_server_is_told_how_much_to_log() -> None:
     async with open_rough(log_level="notice") as rough:
         assert await rough.value("level") == "notice"
@@ -192,11 +201,17 @@ async def unfit(request: ElicitRequest) -> ElicitAnswer:
     return ElicitAccepted({"n": "three"})
 
 
+async def says_half(request: ElicitRequest) -> ElicitAnswer:
+    await trio.lowlevel.checkpoint()
+    return ElicitAccepted({"n": 3, "more": "half \ud800"})
+
+
 @requirement("mcp-client.elicit")
 async def test_a_question_that_nobody_can_answer_is_declined_or_nobodys() -> None:
     async with open_rough() as rough:
         assert await rough.value("ask") == '{"action": "decline"}'
         assert (await rough.call("ask", elicit=unfit)).value == '{"action": "cancel"}'
+        assert (await rough.call("ask", elicit=says_half)).value == '{"action": "cancel"}'
         assert (await rough.call("ask", elicit=declines)).value == '{"action": "decline"}'
         assert (await rough.call("ask", elicit=dismisses)).value == '{"action": "cancel"}'
         async with trio.open_nursery() as nursery:
@@ -303,7 +318,7 @@ async def test_what_is_no_message_is_skipped_and_told_up_to_a_bound(caplog: pyte
 
 
 @requirement("mcp-client.stray")
-@pytest.mark.parametrize("tool", ["oversized", "shapeless"])
+@pytest.mark.parametrize("tool", ["oversized", "shapeless", "doubled", "fractional"])
 async def test_an_answer_that_cannot_be_read_ends_its_own_call(tool: str) -> None:
     async with open_rough(server(max_message=1_000_000)) as rough:
         result = await rough.call(tool)
