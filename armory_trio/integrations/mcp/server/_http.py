@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -37,6 +38,11 @@ from ._sdk import SdkServer
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _LAST_ANSWERS: Final = 5.0
 """Seconds within which clients have to take their answers at the end."""
+
+_UNREAD: Final = 15.0
+"""Seconds after which the system breaks the connection of a client that reads nothing of what it was sent.
+
+Hypercorn writes under a shield, which nothing else ends."""
 
 _GRACEFUL: Final = 0.2
 """Seconds that the streams have on which clients hear of changes: they would never end by themselves."""
@@ -160,6 +166,13 @@ async def _running(manager: StreamableHTTPSessionManager, _app: Starlette) -> As
         yield
 
 
+def _bound_writes(listening: trio.socket.SocketType) -> None:
+    """Let no client of *listening* hold a write for ever, where the system can see to that; connections inherit it."""
+    option: int | None = getattr(socket, "TCP_USER_TIMEOUT", None)
+    if option is not None:
+        listening.setsockopt(socket.IPPROTO_TCP, option, round(_UNREAD * 1000))
+
+
 async def serve_app(
     app: Starlette, host: str, port: int, path: str, stop: trio.Event, *, ready: Callable[[str], None]
 ) -> None:
@@ -169,6 +182,8 @@ async def serve_app(
         OSError: The address cannot be listened on.
     """
     listeners = await trio.open_tcp_listeners(port, host=host)
+    for listener in listeners:
+        _bound_writes(listener.socket)
     bound: tuple[object, ...] = listeners[0].socket.getsockname()
     config = Config()
     config.bind = [f"fd://{listener.socket.detach()}" for listener in listeners]  # Hypercorn owns and closes them

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import json
+import socket
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
@@ -433,3 +435,33 @@ def test_a_token_is_not_shown() -> None:
     assert "s3cret" not in repr(StaticToken("s3cret"))
     with pytest.raises(DefinitionError, match="token: is blank"):
         StaticToken(" ")
+
+
+@requirement("mcp-server.drain")
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the system bounds no writes")
+async def test_a_client_that_reads_nothing_does_not_keep_the_server_from_ending(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @tool(effect="read-only")
+    async def big() -> str:
+        return "x" * 8_000_000
+
+    monkeypatch.setattr("armory_trio.integrations.mcp.server._http._UNREAD", 0.3)
+    ended = trio.Event()
+    async with open_supervisor(Toolbox([big])) as supervisor, trio.open_nursery() as nursery:
+
+        async def serve(task_status: trio.TaskStatus[str]) -> None:
+            await McpServer(supervisor).serve_http(port=0, task_status=task_status)
+            ended.set()
+
+        url: str = await nursery.start(serve)
+        async with session(url) as raw, await trio.open_tcp_stream("127.0.0.1", httpx2.URL(url).port or 0) as stream:
+            body = json.dumps(call(1, "big")).encode()
+            headers = {**raw.headers, "host": "127.0.0.1", "content-length": str(len(body))}
+            lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+            await stream.send_all(f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode() + body)
+            await trio.lowlevel.wait_readable(stream.socket)
+            await raw.post({"jsonrpc": "2.0", "id": 2, "method": "ping"})
+            await supervisor.shutdown("abort")
+            with trio.fail_after(25):
+                await ended.wait()
