@@ -190,5 +190,6 @@ async def open_http(server: HttpServer, record: LinkRecord) -> AsyncGenerator[St
         # How long an answer may take is the call's affair: a server may think for an hour, and show progress.
         timeout=httpx2.Timeout(connect=server.connect_timeout, read=None, write=_SLOW_WRITE, pool=None),
     )
-    async with client, streamable_http_client(server.url, http_client=client) as (read, write):
+    streams = streamable_http_client(server.url, http_client=client, max_sse_event_size=server.max_message)
+    async with client, streams as (read, write):
         yield read, Announced(write, record)

@@ -67,6 +67,10 @@ def _headers(value: object) -> dict[str, str]:
     return _pairs("HttpServer", "headers", value)
 
 
+MAX_MESSAGE: Final = 64 * 2**20
+"""Bytes of the longest message of a server that is read, where nothing else is said."""
+
+
 @attrs.frozen(eq=False, kw_only=True)
 class StdioServer:
     """A server that runs as a child process, in a process group of its own, and speaks over its standard streams.
@@ -92,7 +96,7 @@ class StdioServer:
     cwd: str | None = attrs.field(default=None, converter=_directory)
     stop_after: float = 2.0
     kill_after: float = 2.0
-    max_message: int = 64 * 2**20
+    max_message: int = MAX_MESSAGE
 
     def __attrs_post_init__(self) -> None:
         seconds("StdioServer", "stop_after", self.stop_after, zero=True)
@@ -118,6 +122,7 @@ class HttpServer:
         auth: An `OAuth`, or an authentication of httpx2.
         connect_timeout: Seconds to reach it.
         close_timeout: Seconds for saying goodbye.
+        max_message: Bytes of the longest message in a stream of events. A longer one ends its call.
 
     Raises:
         DefinitionError: One of them is not legal.
@@ -128,6 +133,7 @@ class HttpServer:
     auth: OAuth | httpx2.Auth | None = attrs.field(default=None, repr=False)
     connect_timeout: float = 10.0
     close_timeout: float = 2.0
+    max_message: int = MAX_MESSAGE
 
     def __attrs_post_init__(self) -> None:
         text("HttpServer", "url", self.url, blank=False)

@@ -183,9 +183,9 @@ def call(request: object, name: str, arguments: dict[str, object], meta: dict[st
         case "shapeless":
             send({"id": request, "result": [1]})
         case "doubled":
-            raw(b'{"jsonrpc":"2.0","id":%d,"result":{}}{"jsonrpc":"2.0","id":%d,"result":{}}' % (token, token))
+            raw(2 * f'{{"jsonrpc":"2.0","id":{token},"result":{{}}}}'.encode())
         case "fractional":
-            raw(b'{"jsonrpc":"2.0","id":%d.0,"result":{}}' % token)
+            raw(f'{{"jsonrpc":"2.0","id":{token}.0,"result":{{}}}}'.encode())
         case "pit":
             deep = b'"\\ud83d",' + b"[" * 500 + b"]" * 500
             raw(b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":[%s]}}' % deep)

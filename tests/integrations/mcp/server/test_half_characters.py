@@ -46,12 +46,12 @@ async def ask(ctx: ToolContext) -> str:
 
 
 TOOLS: Final = (mapping, progress, log, fail, ask)
-PARAMS: Final = {
+PARAMS: Final[dict[str, object]] = {
     "protocolVersion": "2025-11-25",
     "capabilities": {"elicitation": {}},
     "clientInfo": {"name": "t", "version": "0"},
 }
-ASKED: Final = {**HELLO, "params": PARAMS}
+ASKED: Final[dict[str, object]] = {**HELLO, "params": PARAMS}
 BOX: Final = Toolbox(TOOLS)
 
 
