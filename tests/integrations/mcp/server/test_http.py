@@ -450,7 +450,7 @@ async def test_a_client_that_reads_nothing_does_not_keep_the_server_from_ending(
     ended = trio.Event()
     async with open_supervisor(Toolbox([big])) as supervisor, trio.open_nursery() as nursery:
 
-        async def serve(task_status: trio.TaskStatus[str]) -> None:
+        async def serve(task_status: trio.TaskStatus[str]) -> None:  # noqa: ASYNC128  # what it serves says so
             await McpServer(supervisor).serve_http(port=0, task_status=task_status)
             ended.set()
 
