@@ -192,10 +192,11 @@ class Claimers(RuleBasedStateMachine):
         assert self.row.ended_at is not None
         self.forgetting = True
         instant = self.row.ended_at + later
-        if instant > self.time:
+        now = self.ledger.now()  # which does not go back when the clock does
+        if instant > now:
             with pytest.raises(DefinitionError):
                 at_once(self.ledger.forget(ended_before=instant))
-            self.time = instant
+            self.time += instant - now
         count = at_once(self.ledger.forget(ended_before=instant))
         assert count == later
         self.may_start += later

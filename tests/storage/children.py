@@ -154,10 +154,10 @@ async def journal(where: str) -> None:
         open_store(where) as store,
         open_supervisor(Toolbox([work]), journal=store.journal, limits=Limits(concurrent=8)) as supervisor,
     ):
-        for _ in range(10):
-            supervisor.start(ToolCall("work", {"seconds": 3_600.0}), owner_id="endless")
+        endless = [supervisor.start(ToolCall("work", {"seconds": 3_600.0}), owner_id="endless") for _ in range(10)]
         await trio.sleep(0.01)
-        supervisor.abort("to make room", execution_id=supervisor.executions.inspect()[0].execution_id)
+        endless[0].abort("to make room")
+        await endless[0].settled()
         while True:
             told = supervisor.executions.journal
             if told is not None and told.written and not told.waiting:
