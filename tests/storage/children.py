@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 import trio
+import trio.testing
 
 from armory_trio import ApprovalError, GrantError, Limits, Toolbox, ToolCall, ToolContext, open_supervisor, tool
 from armory_trio.buckets import Rate
@@ -159,10 +160,10 @@ async def journal(where: str) -> None:
         endless[0].abort("to make room")
         await endless[0].settled()
         while True:
+            await trio.testing.wait_all_tasks_blocked(0.02)  # what writes the journal has looked, too
             told = supervisor.executions.journal
             if told is not None and told.written and not told.waiting:
                 break
-            await trio.sleep(0.01)
         shots = [msgspec.json.encode(shot).decode() for shot in supervisor.executions.inspect()]
         os.write(1, f"{json.dumps(shots)}\n".encode())
         await trio.sleep_forever()
