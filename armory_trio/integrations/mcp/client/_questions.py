@@ -41,16 +41,14 @@ async def answer_questions(exchange: Exchange) -> None:
 async def ask_person(context: ToolContext, params: ElicitRequestParams) -> ElicitResult:
     """Put one question. Cancelled: it is withdrawn.
 
-    A call that carries no way to ask declines. A question that cannot be put, and an answer that does not fit it, count
-    as nobody's answer. What else the host's way to ask raises is the call's own failure.
+    A call that carries no way to ask, a question that cannot be put, and an answer that does not fit it count as nobody's
+    answer: whoever asked must not read that a person said no. What else the host's way to ask raises is the call's own failure.
     """
     url = params.url if isinstance(params, ElicitRequestURLParams) else None
     schema = None if isinstance(params, ElicitRequestURLParams) else params.requested_schema
     try:
         answer = await context.elicit(params.message, schema=cast("Mapping[str, object] | None", schema), url=url)
-    except ElicitationUnavailable:
-        return ElicitResult(action="decline")
-    except (DefinitionError, ExecutionOver, InvalidArguments):
+    except (DefinitionError, ElicitationUnavailable, ExecutionOver, InvalidArguments):
         return ElicitResult(action="cancel")
     match answer:
         case ElicitAccepted(content=content):
