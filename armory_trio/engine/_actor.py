@@ -14,7 +14,6 @@ import trio
 from ..definitions import PendingApproval, ToolError, ToolResult
 from ._abort import abort_children, request_abort
 from ._admission import judge
-from ._concluding import written_down
 from ._concurrency import is_cancelled, leaves
 from ._events import ExecutionStarted
 from ._execution import CURRENT, Core, Record
@@ -27,6 +26,7 @@ from ._plan import Plan
 from ._resumption import is_within, pending_within, waited_for
 from ._settlement import cancelled, decide, end, failed, finish, hand_on, returned
 from ._tool_context import Door, TaskContext
+from .keeping._concluding import written_down
 from .placement import Placed, deliver_inline, place
 
 _log: Final = logging.getLogger("armory_trio.engine")
@@ -241,7 +241,7 @@ def _is_ready(record: Record) -> bool:
             judge(record)
             return record.hook is None and _is_ready(record)
     if entry is not None and plan is not None and plan.bare and entry.attempt_id is not None and entry.must_start:
-        from ._claiming import start  # noqa: PLC0415  # only who has a key pays for it
+        from .keeping._claiming import start  # noqa: PLC0415  # only who has a key pays for it
 
         start(record)
         return False

@@ -147,7 +147,7 @@ def _has_key(record: Record, plan: Plan) -> bool:
 
 
 def _keyed(record: Record, plan: Plan) -> bool:
-    from ._claiming import give_up, take_entry  # noqa: PLC0415  # only who has a key pays for it
+    from .keeping._claiming import give_up, take_entry  # noqa: PLC0415  # only who has a key pays for it
 
     if record.claimed:
         give_up(record)  # its arguments were edited since: the key may be another one, and what it stands for is
@@ -162,7 +162,7 @@ def _cleared(record: Record) -> None:
         if entry is not None and entry.line:
             entry.stir()  # whoever waits for it could not be told what it waits for
         return
-    from ._claiming import claim  # noqa: PLC0415  # only who has a key pays for it
+    from .keeping._claiming import claim  # noqa: PLC0415  # only who has a key pays for it
 
     claim(record)
 

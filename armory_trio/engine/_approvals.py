@@ -91,7 +91,7 @@ class Approvals:
                 store when it is read is raised as it comes.
             DefinitionError: One of the arguments is neither True nor False.
         """
-        from ._deciding import recover  # noqa: PLC0415  # only who keeps attempts pays for it
+        from .keeping._deciding import recover  # noqa: PLC0415  # only who keeps attempts pays for it
 
         return await recover(self._core, reconcile=reconcile, release=release)
 

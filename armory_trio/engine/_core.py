@@ -14,13 +14,13 @@ from ..definitions import Content, ToolDefinition
 from ..toolbox import Toolbox
 from ._concurrency import Latch, current_clock
 from ._feed import EventFeed
-from ._ledger import Ledger
 from ._options import Settings
 from ._recording import Recorder
 from ._roles import Hooks, Repeats
 from ._subscriptions import Publications, Published
 from ._timers import Kind, Timers
 from .capacity import Planner
+from .keeping._ledger import Ledger
 
 
 class Kept(Published, Protocol):

@@ -14,7 +14,6 @@ from ..toolbox import Toolbox
 from ._concurrency import Latch
 from ._copies import own_copy
 from ._core import CoreOf
-from ._entries import Entry
 from ._events import ChunkEmitted, Happening
 from ._journal import Journal
 from ._lifecycle import FINAL, QUEUED, Abort, Cleanup, Effects, Progress, Snapshot, strongest
@@ -24,6 +23,7 @@ from ._plan import Plan
 from ._roles import NOBODY, Feeder, Keeper, Window
 from ._timers import Kind
 from .capacity import Claim
+from .keeping._entries import Entry
 
 Verdict = tuple[Outcome, Category | None, str | None]
 """What the caller is told, without its words: outcome, and category and code of an error."""

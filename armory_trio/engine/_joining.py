@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from ._actor import running_in
 from ._execution import CURRENT, Record
-from ._following import joining
+from .keeping._following import joining
 
 
 @contextmanager

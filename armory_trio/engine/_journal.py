@@ -11,7 +11,7 @@ from ..definitions import ComposedStep, Effect, PendingApproval, Tool, ToolResul
 from ..errors import ApprovalError, ArmoryError
 from ._lifecycle import strongest
 from ._permits import Permit
-from ._retelling import apart
+from .keeping._retelling import apart
 
 if TYPE_CHECKING:
     from ..toolbox import Toolbox

@@ -16,13 +16,13 @@ from ._abort import abort_children, request_abort
 from ._chunks import Kept, Pipeline, Staged, StreamOfChunks
 from ._concurrency import Latch, open_private_nursery
 from ._copies import own_copy
-from ._entries import begun_or_failed
 from ._events import ExecutionStarted
 from ._execution import Record
 from ._failures import PASSING, readable_error_of, without_wrapping
 from ._lifecycle import strongest
 from ._plan import Plan
 from ._tool_context import Door, TaskContext
+from .keeping._entries import begun_or_failed
 from .placement import Placed, place
 
 _GAVE_UP: Final = "a middleware stopped waiting for the tool, which cannot be interrupted"

@@ -16,8 +16,8 @@ from ..errors import ExecutionAborted
 from ._concurrency import Signal, Token, current_token
 from ._events import StreamClosed, StreamOpened
 from ._execution import Record
-from ._retelling import CHUNKS_KEPT, size_of
 from ._roles import Feeder
+from .keeping._retelling import CHUNKS_KEPT, size_of
 
 _STRIDE: Final = 64
 """Chunks after which a driver lets other tasks run, even if nothing made it wait."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from ..definitions import CleanupStatus, EffectRecord, LogLevel
 from ..errors import ArmoryError, ExecutionOver
-from ._entries import FenceLost, LedgerUnavailable, refusal
 from ._events import CustomEmitted, EffectClosed, EffectOpened, LogWritten, ProgressReported
 from ._execution import Record
 from ._lifecycle import CLEANUP_PENDING, FINAL, Progress
 from ._settlement import leave_behind
+from .keeping._entries import FenceLost, LedgerUnavailable, refusal
 
 
 class Window:

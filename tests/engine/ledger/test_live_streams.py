@@ -21,7 +21,7 @@ from armory_trio import (
     tool,
 )
 from armory_trio.definitions import Placement
-from armory_trio.engine._retelling import CHUNKS_KEPT, NOT_KEPT
+from armory_trio.engine.keeping._retelling import CHUNKS_KEPT, NOT_KEPT
 from tests.engine.cancelling import assert_nothing_is_held
 from tests.engine.ledger.placed import DRONES, PATIENCE
 from tests.engine.ledger.stores import BANK, HER, Troubled, code_of, passing, the_attempt, told_of

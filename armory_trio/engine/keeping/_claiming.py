@@ -11,8 +11,8 @@ from typing import Final, cast
 import msgspec
 import trio
 
-from ..definitions import ToolResult, canonical_text
-from ..ledger import (
+from ...definitions import ToolResult, canonical_text
+from ...ledger import (
     Answer,
     Attempt,
     Claim,
@@ -22,16 +22,16 @@ from ..ledger import (
     Running,
     Unknown,
 )
+from .._execution import Record
+from .._failures import description_of, undeclared
+from .._permits import Hook
+from .._plan import Plan
+from .._settlement import refuse, wake
 from ._deciding import decided, decides, may_wait, require_countable, require_heard, require_other
 from ._entries import Entry, FenceLost
-from ._execution import Record
-from ._failures import description_of, undeclared
 from ._following import Elsewhere, above_of, joining
 from ._line import Place
-from ._permits import Hook
-from ._plan import Plan
 from ._recorded import LEDGER, Cycle, Joined, claimed
-from ._settlement import refuse, wake
 
 _REFENCED_AT_MOST: Final = 8
 """Leases that may be over before the body of one call could begin; each time its key is claimed anew."""

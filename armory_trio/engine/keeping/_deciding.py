@@ -11,11 +11,11 @@ from typing import Final, cast
 import msgspec
 import trio
 
-from ..definitions import Tool, canonical_text
-from ..definitions._checks import flag
-from ..definitions._outputs import OutputContract
-from ..errors import StoreUnavailable
-from ..ledger import (
+from ...definitions import Tool, canonical_text
+from ...definitions._checks import flag
+from ...definitions._outputs import OutputContract
+from ...errors import StoreUnavailable
+from ...ledger import (
     Answer,
     Attempt,
     AuthorizationReceipt,
@@ -46,13 +46,13 @@ from ..ledger import (
     sign_receipt,
     verify_receipt,
 )
-from ._authority import Authority
-from ._concurrency import is_cancelled, raise_interrupt
+from .._authority import Authority
+from .._concurrency import is_cancelled, raise_interrupt
+from .._execution import Core, Record
+from .._failures import description_of
+from .._permits import RECORD_TIMEOUT
+from .._plan import Plan
 from ._entries import Entry, LedgerUnavailable, done_within
-from ._execution import Core, Record
-from ._failures import description_of
-from ._permits import RECORD_TIMEOUT
-from ._plan import Plan
 
 _log: Final = logging.getLogger("armory_trio.engine")
 

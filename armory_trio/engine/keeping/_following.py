@@ -8,13 +8,13 @@ from typing import Final
 
 import trio
 
-from ..ledger import Attempt
+from ...ledger import Attempt
+from .._execution import Record
+from .._lifecycle import FINAL
+from .._room import standing_of
+from .._settlement import wake
+from ..capacity import Claim, Refused
 from ._entries import Entry, LedgerUnavailable
-from ._execution import Record
-from ._lifecycle import FINAL
-from ._room import standing_of
-from ._settlement import wake
-from .capacity import Claim, Refused
 
 _LOOK_AGAIN_AFTER: Final = 0.25
 """Seconds between two looks at an attempt that runs in another process."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from ._concurrency import Latch
+from .._concurrency import Latch
 
 
 class Place:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from ..definitions import ToolResult
-from ._execution import Record
-from ._plan import Plan
+from ...definitions import ToolResult
+from .._execution import Record
+from .._plan import Plan
+from .._settlement import let_caller_go
 from ._retelling import with_chunks
-from ._settlement import let_caller_go
 
 
 async def written_down(record: Record, conclude: Callable[[], None]) -> None:

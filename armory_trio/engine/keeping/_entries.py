@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 import msgspec
 import trio
 
-from ..definitions import EffectRecord, Idempotency, ToolFailure, ToolResult
-from ..errors import ArmoryError
-from ._concurrency import Latch, raise_interrupt
+from ...definitions import EffectRecord, Idempotency, ToolFailure, ToolResult
+from ...errors import ArmoryError
+from .._concurrency import Latch, raise_interrupt
+from .._permits import RECORD_TIMEOUT
 from ._line import Line
-from ._permits import RECORD_TIMEOUT
 from ._retelling import apart, written
 
 if TYPE_CHECKING:  # loaded by who has a key
-    from ..definitions._outputs import OutputContract
-    from ..ledger import Answer, Attempt, Happened, LedgerKey, LedgerStore, Operation, Receipt
+    from ...definitions._outputs import OutputContract
+    from ...ledger import Answer, Attempt, Happened, LedgerKey, LedgerStore, Operation, Receipt
 
 T = TypeVar("T")
 
@@ -150,7 +150,7 @@ class Entry:
             FenceLost: It must not begin.
             LedgerUnavailable: Nobody knows whether that is written down, so it must not begin.
         """
-        from ..ledger import Start  # noqa: PLC0415  # loaded by then
+        from ...ledger import Start  # noqa: PLC0415  # loaded by then
 
         for caller in self.callers:
             if not caller.ended:  # who only started it need not be there any more
@@ -166,7 +166,7 @@ class Entry:
         Raises:
             LedgerUnavailable: The call must not begin: nobody knows whether that is written down, or the lease is over.
         """
-        from ..ledger import Done, NoteCall  # noqa: PLC0415  # as above
+        from ...ledger import Done, NoteCall  # noqa: PLC0415  # as above
 
         if self.noted:
             return
@@ -193,7 +193,7 @@ class Entry:
             FenceLost: It must not change.
             LedgerUnavailable: Nobody knows whether that is written down, so it must not change.
         """
-        from ..ledger import OpenWindow  # noqa: PLC0415  # as above
+        from ...ledger import OpenWindow  # noqa: PLC0415  # as above
 
         self._require(
             await self.do(OpenWindow(self.text, self.fence)),
@@ -201,7 +201,7 @@ class Entry:
         )
 
     def _require(self, answer: Answer, otherwise: str) -> None:
-        from ..ledger import Done, Refused  # noqa: PLC0415  # as above
+        from ...ledger import Done, Refused  # noqa: PLC0415  # as above
 
         if isinstance(answer, Refused):
             raise LedgerUnavailable(answer.reason)
@@ -219,7 +219,7 @@ class Entry:
 
     async def _close(self, happened: Happened) -> None:
         """Shielded, and bounded; what can't be written is told by the result."""
-        from ..ledger import CloseWindow, Done  # noqa: PLC0415  # as above
+        from ...ledger import CloseWindow, Done  # noqa: PLC0415  # as above
 
         try:
             answer = await self.do(CloseWindow(self.text, self.fence, happened))
@@ -251,13 +251,13 @@ class Entry:
         Raises:
             LedgerUnavailable: Nobody knows whether that is written down.
         """
-        from ..ledger import NoteWait  # noqa: PLC0415  # as above
+        from ...ledger import NoteWait  # noqa: PLC0415  # as above
 
         await self.do(NoteWait(self.text, self.fence, key_text, waiting))
 
     async def end(self, result: ToolResult[object], output: OutputContract | None, *, attempts: int) -> None:
         """Write down how it ended: by its effect, never by the kind of its error. Shielded, and bounded."""
-        from ..ledger import Complete, Done, Refused  # noqa: PLC0415  # as above
+        from ...ledger import Complete, Done, Refused  # noqa: PLC0415  # as above
 
         self.ended = True
         try:
@@ -289,7 +289,7 @@ class Entry:
             _log.warning("an attempt of %s could not be released: %s", self.execution_id, exc)
 
     def _nothing(self) -> Operation:
-        from ..ledger import Complete, Release  # noqa: PLC0415  # as above
+        from ...ledger import Complete, Release  # noqa: PLC0415  # as above
 
         # What was let go can't be released by name; that nothing came of it can be said. Where it goes on from a pause,
         # it waits as it did before.
@@ -298,7 +298,7 @@ class Entry:
         return Complete(self.text, self.fence, "none", pause=self.goes_on)
 
     def _last_word(self, result: ToolResult[object], output: OutputContract | None, attempts: int) -> Operation:
-        from ..ledger import Complete  # noqa: PLC0415  # as above
+        from ...ledger import Complete  # noqa: PLC0415  # as above
 
         if self.pause is not None:
             text = written(result, output) if self.pause == "waits" else None
@@ -347,7 +347,7 @@ def _require_meant(operation: Operation, answer: object) -> None:
     Raises:
         LedgerUnavailable: It is none, or is about another key, or it lets somebody begin under a name that is not his.
     """
-    from ..ledger import Answer, Claim, Fresh, Refused, Resolve, key_text  # noqa: PLC0415  # loaded by then
+    from ...ledger import Answer, Claim, Fresh, Refused, Resolve, key_text  # noqa: PLC0415  # loaded by then
 
     if not isinstance(answer, Answer):
         raise LedgerUnavailable(f"it answered a {type(answer).__name__}, which is no answer")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
-from ..definitions import TextContent, ToolResult, result_from_json, result_to_json
-from ._copies import own_copy
+from ...definitions import TextContent, ToolResult, result_from_json, result_to_json
+from .._copies import own_copy
 
 if TYPE_CHECKING:  # loaded by who has a key
-    from ..definitions._outputs import OutputContract
+    from ...definitions._outputs import OutputContract
 
 NOT_KEPT: Final = "It was done before. What it answered then was not kept."
 """What is told in place of a value."""

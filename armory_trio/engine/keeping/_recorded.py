@@ -11,20 +11,20 @@ from typing import Final, Literal, cast
 import msgspec
 import trio
 
-from ..content import encode_content, words_for, words_for_error
-from ..definitions import Effect, Idempotency, RequiredAction, TextContent, ToolError, ToolResult
-from ..errors import JsonError
-from ..ledger import Abandoned, Attempt, Conflict, Fresh, ReceiptError, Recorded, Refused, Unknown
-from ._authorize import is_out_of_date
+from ...content import encode_content, words_for, words_for_error
+from ...definitions import Effect, Idempotency, RequiredAction, TextContent, ToolError, ToolResult
+from ...errors import JsonError
+from ...ledger import Abandoned, Attempt, Conflict, Fresh, ReceiptError, Recorded, Refused, Unknown
+from .._authorize import is_out_of_date
+from .._events import StreamClosed, StreamOpened
+from .._execution import Record
+from .._failures import description_of
+from .._permits import Hook
+from .._plan import Plan
+from .._room import ask_for_room
+from .._settlement import answer, refuse
 from ._entries import Entry, LedgerUnavailable
-from ._events import StreamClosed, StreamOpened
-from ._execution import Record
-from ._failures import description_of
-from ._permits import Hook
-from ._plan import Plan
 from ._retelling import apart, read, without_content
-from ._room import ask_for_room
-from ._settlement import answer, refuse
 
 LEDGER: Final = "ledger"
 """What a call waits for that asks the ledger, or tells again, chunk by chunk, what that kept of a stream."""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from ..definitions._checks import told
-from ..errors import StoreUnavailable
-from ._concurrency import Latch, is_cancelled, raise_interrupt
+from ...definitions._checks import told
+from ...errors import StoreUnavailable
+from .._concurrency import Latch, is_cancelled, raise_interrupt
+from .._permits import RECORD_TIMEOUT
 from ._entries import Entry, LedgerUnavailable
-from ._permits import RECORD_TIMEOUT
 
 if TYPE_CHECKING:  # loaded by who has a key
-    from ..ledger import Attempt, LedgerStore, LeftBehind
+    from ...ledger import Attempt, LedgerStore, LeftBehind
 
 _log: Final = logging.getLogger("armory_trio.engine")
 
@@ -58,7 +58,7 @@ class Ledger:
     def store(self) -> LedgerStore:
         """Where attempts are kept."""
         if self._store is None:
-            from ..ledger import MemoryLedger  # noqa: PLC0415  # only who has a key pays for it
+            from ...ledger import MemoryLedger  # noqa: PLC0415  # only who has a key pays for it
 
             self._store = MemoryLedger()
         return self._store
@@ -82,7 +82,7 @@ class Ledger:
         Raises:
             StoreUnavailable: The store does not answer.
         """
-        from ..ledger import left_behind  # noqa: PLC0415  # only who keeps attempts pays for it
+        from ...ledger import left_behind  # noqa: PLC0415  # only who keeps attempts pays for it
 
         found: list[Attempt] = []
         try:
@@ -120,7 +120,7 @@ class Ledger:
                         nursery.start_soon(self._renew, entry)
 
     async def _renew(self, entry: Entry) -> None:
-        from ..ledger import FenceLost, Renew  # noqa: PLC0415  # loaded by then
+        from ...ledger import FenceLost, Renew  # noqa: PLC0415  # loaded by then
 
         try:
             if entry.attempt_id is None or entry.ended:
