@@ -90,11 +90,11 @@ def run_with_fewer(side: Callable[[int], Awaitable[Sample]]) -> Side:
     return sample
 
 
-def importing(modules: str) -> Side:
+def importing(statement: str) -> Side:
     """Time an import in a new process, where the interpreter is up and the bytecode of all modules on disk already."""
     program = (
         "import time; wall, cpu = time.perf_counter(), time.process_time(); "
-        f"import {modules}; print(time.perf_counter() - wall, time.process_time() - cpu)"
+        f"{statement}; print(time.perf_counter() - wall, time.process_time() - cpu)"
     )
 
     def sample(count: int) -> Sample:

@@ -14,12 +14,12 @@ import msgspec
 import pytest
 
 import armory_trio
+from tests.test_on_demand import offered_by
 
 ROOT: Final = Path(__file__).parents[1]
 FACE: Final = ast.parse((ROOT / "armory_trio" / "__init__.py").read_text(encoding="utf-8"))
-NAMES: Final = sorted(
-    alias.asname or alias.name for node in FACE.body if isinstance(node, ast.ImportFrom) for alias in node.names
-)
+OFFERED: Final = offered_by(FACE)
+NAMES: Final = sorted(OFFERED)
 PROMISED: Final = (
     *("tool", "define_tool", "ToolCall", "ToolResult", "ToolError", "ToolFailure", "ToolContext", "ToolDefinition"),
     *("Tool", "ToolId", "Toolbox", "combine_toolboxes", "open_supervisor", "Supervisor", "serve_until_signal"),
@@ -44,24 +44,8 @@ class _Verified(msgspec.Struct, rename="camel"):
     type_completeness: _Completeness
 
 
-def test_the_face_holds_nothing_but_names_that_are_offered_again() -> None:
-    docstring, *rest = FACE.body
-
-    assert isinstance(docstring, ast.Expr)
-    assert [ast.unparse(node) for node in rest if not isinstance(node, ast.ImportFrom)] == []
-    assert [
-        f"{alias.name} as {alias.asname}"
-        for node in rest
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-        if alias.asname != alias.name
-    ] == []
-
-
 def test_every_name_comes_through_the_door_of_its_room() -> None:
-    rooms = [node.module for node in FACE.body if isinstance(node, ast.ImportFrom)]
-
-    assert [room for room in rooms if room is None or "." in room or room.startswith("_")] == []
+    assert [name for name, room in OFFERED.items() if "." in room or room.startswith("_")] == []
 
 
 @pytest.mark.parametrize("name", PROMISED)

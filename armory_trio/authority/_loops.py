@@ -13,12 +13,11 @@ from typing import Final, Literal
 
 import msgspec
 
-from ..definitions import ToolDefinition
+from ..definitions import LoopPattern, ToolDefinition
 from ..definitions._checks import count, names, shown
 from ..errors import DefinitionError
 
 LoopLevel = Literal["fine", "warn", "block"]
-LoopPattern = Literal["repeat", "ping-pong", "cycle"]
 
 _SUBJECT: Final = "LoopDetection"
 _LONGEST: Final = 16

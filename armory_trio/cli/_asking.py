@@ -13,7 +13,7 @@ import attrs
 import trio
 
 from ..definitions import ApprovalRequest, PauseTier, parse_json, thaw_json
-from ..engine._authority import ApprovalHandler
+from ..engine._keywords import ApprovalHandler
 from ..errors import ArmoryError, JsonError
 from ._settings import RunSettings
 from ._streams import Streams, plain

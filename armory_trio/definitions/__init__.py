@@ -1,11 +1,13 @@
 """What a tool is: its identity, definition, contract and function; what goes into a call and what comes out."""
 
+from typing import TYPE_CHECKING
+
+from .._on_demand import on_demand
 from ._arguments import ArgumentIssue as ArgumentIssue
 from ._arguments import InputContract as InputContract
 from ._arguments import InvalidArguments as InvalidArguments
 from ._arguments import Invoker as Invoker
 from ._arguments import OutputInvalid as OutputInvalid
-from ._builder import ToolBuilder as ToolBuilder
 from ._call import DEFAULT_CODES as DEFAULT_CODES
 from ._call import AudioContent as AudioContent
 from ._call import BatchError as BatchError
@@ -18,6 +20,7 @@ from ._call import Idempotency as Idempotency
 from ._call import ImageContent as ImageContent
 from ._call import JsonContent as JsonContent
 from ._call import LinkContent as LinkContent
+from ._call import LoopPattern as LoopPattern
 from ._call import Outcome as Outcome
 from ._call import TextContent as TextContent
 from ._call import ToolCall as ToolCall
@@ -62,21 +65,11 @@ from ._effects import TargetKind as TargetKind
 from ._effects import TargetMapping as TargetMapping
 from ._effects import Tier as Tier
 from ._effects import classify as classify
-from ._executable import ExecutionDeclarations as ExecutionDeclarations
-from ._executable import create_executable_tool as create_executable_tool
 from ._identity import ToolId as ToolId
 from ._importable import importable_name as importable_name
-from ._lazy import lazy as lazy
 from ._making import ToolDecorator as ToolDecorator
 from ._making import define_tool as define_tool
 from ._making import tool as tool
-from ._middleware import BindsToTools as BindsToTools
-from ._middleware import CallNext as CallNext
-from ._middleware import Chunks as Chunks
-from ._middleware import ChunkStage as ChunkStage
-from ._middleware import Middleware as Middleware
-from ._middleware import MiddlewareCall as MiddlewareCall
-from ._middleware import WrappedTool as WrappedTool
 from ._options import Availability as Availability
 from ._options import Declarations as Declarations
 from ._options import Digests as Digests
@@ -95,14 +88,6 @@ from ._pending import PendingApproval as PendingApproval
 from ._pending import Question as Question
 from ._pending import RequiredAction as RequiredAction
 from ._pending import StepBinding as StepBinding
-from ._policy import AfterExecute as AfterExecute
-from ._policy import BeforeExecute as BeforeExecute
-from ._policy import Policy as Policy
-from ._policy import PolicyAuditor as PolicyAuditor
-from ._policy import PolicyContext as PolicyContext
-from ._policy import PolicyHook as PolicyHook
-from ._policy import PolicyRequest as PolicyRequest
-from ._process import Process as Process
 from ._tool import Tool as Tool
 from ._tool import is_tool as is_tool
 from ._values import ElicitAccepted as ElicitAccepted
@@ -111,11 +96,6 @@ from ._values import ElicitCancelled as ElicitCancelled
 from ._values import ElicitDeclined as ElicitDeclined
 from ._values import ElicitRequest as ElicitRequest
 from ._values import RequestContext as RequestContext
-from ._wire import call_from_json as call_from_json
-from ._wire import call_to_json as call_to_json
-from ._wire import result_from_json as result_from_json
-from ._wire import result_to_json as result_to_json
-from ._with_context import with_context as with_context
 from .contracts import PairValidator as PairValidator
 from .contracts import admitted as admitted
 from .contracts import contract_from_pair as contract_from_pair
@@ -125,3 +105,59 @@ from .contracts import contract_from_signature as contract_from_signature
 from .contracts import contract_from_type as contract_from_type
 from .contracts import output_contract as output_contract
 from .contracts import repair_hints as repair_hints
+
+if TYPE_CHECKING:
+    from ._builder import ToolBuilder as ToolBuilder
+    from ._executable import ExecutionDeclarations as ExecutionDeclarations
+    from ._executable import create_executable_tool as create_executable_tool
+    from ._lazy import lazy as lazy
+    from ._middleware import BindsToTools as BindsToTools
+    from ._middleware import CallNext as CallNext
+    from ._middleware import Chunks as Chunks
+    from ._middleware import ChunkStage as ChunkStage
+    from ._middleware import Middleware as Middleware
+    from ._middleware import MiddlewareCall as MiddlewareCall
+    from ._middleware import WrappedTool as WrappedTool
+    from ._policy import AfterExecute as AfterExecute
+    from ._policy import BeforeExecute as BeforeExecute
+    from ._policy import Policy as Policy
+    from ._policy import PolicyAuditor as PolicyAuditor
+    from ._policy import PolicyContext as PolicyContext
+    from ._policy import PolicyHook as PolicyHook
+    from ._policy import PolicyRequest as PolicyRequest
+    from ._process import Process as Process
+    from ._wire import call_from_json as call_from_json
+    from ._wire import call_to_json as call_to_json
+    from ._wire import result_from_json as result_from_json
+    from ._wire import result_to_json as result_to_json
+    from ._with_context import with_context as with_context
+else:
+    __getattr__, __dir__ = on_demand(
+        __name__,
+        {
+            "ToolBuilder": "_builder",
+            "ExecutionDeclarations": "_executable",
+            "create_executable_tool": "_executable",
+            "lazy": "_lazy",
+            "BindsToTools": "_middleware",
+            "CallNext": "_middleware",
+            "Chunks": "_middleware",
+            "ChunkStage": "_middleware",
+            "Middleware": "_middleware",
+            "MiddlewareCall": "_middleware",
+            "WrappedTool": "_middleware",
+            "AfterExecute": "_policy",
+            "BeforeExecute": "_policy",
+            "Policy": "_policy",
+            "PolicyAuditor": "_policy",
+            "PolicyContext": "_policy",
+            "PolicyHook": "_policy",
+            "PolicyRequest": "_policy",
+            "Process": "_process",
+            "call_from_json": "_wire",
+            "call_to_json": "_wire",
+            "result_from_json": "_wire",
+            "result_to_json": "_wire",
+            "with_context": "_with_context",
+        },
+    )

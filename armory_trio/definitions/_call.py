@@ -33,6 +33,9 @@ Category = Literal[
     "internal",
 ]
 
+LoopPattern = Literal["repeat", "ping-pong", "cycle"]
+"""In what way a model goes round in circles."""
+
 DEFAULT_CODES: Final[Mapping[Category, str]] = {
     "validation": "INVALID_ARGUMENTS",
     "permission": "POLICY_DENIED",

@@ -3,7 +3,7 @@
 # Annotations are not postponed here: a TypedDict would compile each of them again when the package is imported.
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Final, Literal, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypedDict, cast, get_args
 
 import attrs
 
@@ -12,9 +12,11 @@ from ._checks import count, flag, instance, named, names, near, one_of, seconds,
 from ._definition import Lifecycle
 from ._effects import EffectSpec, Risk, Semantics
 from ._policy import Policy, PolicyContext, after_execute_of, policy_context
-from ._process import Process
-from ._reconciling import Reconcile
 from ._value import Value
+
+if TYPE_CHECKING:  # loaded by who uses them
+    from ._process import Process
+    from ._reconciling import Reconcile
 
 Kind = Literal["async", "def", "async-generator", "generator"]
 Placement = Literal["task", "thread", "process"]
@@ -76,12 +78,12 @@ class Declarations(TypedDict, total=False):
     groups: Iterable[str]
     reads: Names
     writes: Names
-    placement: Placement | Process
+    placement: "Placement | Process"
     availability: Availability
     policy: Policy | None
     policy_context: PolicyContext | None
     idempotency_key: IdempotencyKey | None
-    reconcile: Reconcile | None
+    reconcile: "Reconcile | None"
     digests: bool | Digests
     buffer: int
 
@@ -179,12 +181,12 @@ class ToolOptions(Value):
         default=(), converter=_writes
     )
     placement: Placement = "task"
-    process: Process | None = None
+    process: "Process | None" = None
     availability: Availability | None = None
     policy: Policy | None = attrs.field(default=None, repr=False)
     policy_context: PolicyContext | None = attrs.field(default=None, converter=_policy_context, repr=False)
     idempotency_key: IdempotencyKey | None = attrs.field(default=None, repr=False)
-    reconcile: Reconcile | None = attrs.field(default=None, repr=False)
+    reconcile: "Reconcile | None" = attrs.field(default=None, repr=False)
     digests: frozenset[Side] = attrs.field(default=frozenset[Side](), converter=_digests)
     reducer: Reducer | None = None
     buffer: int = 64
@@ -200,7 +202,10 @@ class ToolOptions(Value):
             count(_SUBJECT, "concurrency", self.concurrency)
         count(_SUBJECT, "buffer", self.buffer)
         one_of(_SUBJECT, "placement", self.placement, get_args(Placement))
-        instance(_SUBJECT, "process", self.process, Process)
+        if self.process is not None:
+            from ._process import Process  # noqa: PLC0415  # only who uses processes pays for it
+
+            instance(_SUBJECT, "process", self.process, Process)
         for field in ("availability", "reducer", "idempotency_key", "reconcile"):
             value: object = getattr(self, field)
             if value is not None and not callable(value):
@@ -216,9 +221,13 @@ OPTION_NAMES: Final = tuple(attribute.name for attribute in attrs.fields(ToolOpt
 def _place(given: dict[str, object], usual: Placement) -> None:
     """Take ``placement=Process(...)`` apart into the word and what was said with it."""
     placement = given.setdefault("placement", usual)
+    if isinstance(placement, str) and placement != "process":
+        return
+    from ._process import Process  # noqa: PLC0415  # only who uses processes pays for it
+
     if isinstance(placement, Process):
         given.update(placement="process", process=placement)
-    elif isinstance(placement, str) and placement == "process":
+    elif isinstance(placement, str):
         given["process"] = Process()
 
 

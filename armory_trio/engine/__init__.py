@@ -1,10 +1,9 @@
 """Running tools: the supervisor and everything that it shows and does."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
+from .._on_demand import on_demand
 from ._abort import AbortAnswer as AbortAnswer
-from ._approvals import GrantTerms as GrantTerms
-from ._authority import AuthorityOptions as AuthorityOptions
 from ._events import AbortRequested as AbortRequested
 from ._events import AdmissionWasClosed as AdmissionWasClosed
 from ._events import ApprovalRequested as ApprovalRequested
@@ -41,24 +40,52 @@ from ._lifecycle import State as State
 from ._opening import call_directly as call_directly
 from ._opening import open_supervisor as open_supervisor
 from ._options import Budget as Budget
-from ._options import CallOptions as CallOptions
-from ._options import ErrorDetail as ErrorDetail
 from ._options import Limits as Limits
 from ._options import Retention as Retention
-from ._probes import Observed as Observed
-from ._probes import Probe as Probe
-from ._projection import Projection as Projection
-from ._projection import project_snapshot as project_snapshot
-from ._recording import Journaled as Journaled
-from ._replay import Replay as Replay
-from ._replay import Replayed as Replayed
-from ._replay import history_of as history_of
-from ._replay import replay as replay
-from ._shutdown import Report as Report
-from ._shutdown import serve_until_signal as serve_until_signal
 from ._subscriptions import Updates as Updates
 from ._supervisor import Supervisor as Supervisor
 from ._supervisor import current_supervisor as current_supervisor
-from ._views import Executions as Executions
-from ._views import LimitUse as LimitUse
-from ._views import Statistics as Statistics
+
+if TYPE_CHECKING:
+    from ._keywords import AuthorityOptions as AuthorityOptions
+    from ._keywords import CallOptions as CallOptions
+    from ._keywords import ErrorDetail as ErrorDetail
+    from ._keywords import GrantTerms as GrantTerms
+    from ._probes import Observed as Observed
+    from ._probes import Probe as Probe
+    from ._projection import Projection as Projection
+    from ._projection import project_snapshot as project_snapshot
+    from ._recording import Journaled as Journaled
+    from ._replay import Replay as Replay
+    from ._replay import Replayed as Replayed
+    from ._replay import history_of as history_of
+    from ._replay import replay as replay
+    from ._shutdown import Report as Report
+    from ._shutdown import serve_until_signal as serve_until_signal
+    from ._views import Executions as Executions
+    from ._views import LimitUse as LimitUse
+    from ._views import Statistics as Statistics
+else:
+    __getattr__, __dir__ = on_demand(
+        __name__,
+        {
+            "ErrorDetail": "_keywords",
+            "Observed": "_probes",
+            "Probe": "_probes",
+            "Projection": "_projection",
+            "project_snapshot": "_projection",
+            "AuthorityOptions": "_keywords",
+            "CallOptions": "_keywords",
+            "GrantTerms": "_keywords",
+            "Journaled": "_recording",
+            "Replay": "_replay",
+            "Replayed": "_replay",
+            "history_of": "_replay",
+            "replay": "_replay",
+            "Report": "_shutdown",
+            "serve_until_signal": "_shutdown",
+            "Executions": "_views",
+            "LimitUse": "_views",
+            "Statistics": "_views",
+        },
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
@@ -17,16 +18,13 @@ from ._admission import judge
 from ._concurrency import is_cancelled, leaves
 from ._events import ExecutionStarted
 from ._execution import CURRENT, Core, Record
-from ._failures import StrayCancelled, description_of
+from ._failures import StrayCancelled, description_of, waited_for
 from ._lifecycle import FINAL, QUEUED
-from ._onion import OnionBody
 from ._options import DIRECTLY, NO_OPTIONS, Options
 from ._permits import Hook
 from ._plan import Plan
-from ._resumption import is_within, pending_within, waited_for
 from ._settlement import cancelled, decide, end, failed, finish, hand_on, returned
 from ._tool_context import Door, TaskContext
-from .keeping._concluding import written_down
 from .placement import Placed, deliver_inline, place
 
 _log: Final = logging.getLogger("armory_trio.engine")
@@ -107,7 +105,7 @@ class Actor:
                     if not plain and type(value) in _NOT_YET_A_VALUE:
                         value = await deliver_inline(record, plan, value)
                 else:
-                    placed = place(record, plan, self._door) if plan.bare else OnionBody(record, plan, self._door)
+                    placed = place(record, plan, self._door) if plan.bare else _wrapped(record, plan, self._door)
                     value = await placed.run()
                 completed = True
         except Exception as exc:
@@ -141,19 +139,34 @@ def _read(ended: outcome.Maybe[object]) -> tuple[bool, object, BaseException | N
     return (True, ended.value, None) if isinstance(ended, outcome.Value) else (False, None, ended.error)
 
 
+def _wrapped(record: Record, plan: Plan, door: Door) -> Placed:
+    """The body of *record* with its middleware round it."""
+    from ._onion import OnionBody  # noqa: PLC0415  # only who has middleware pays for it
+
+    return OnionBody(record, plan, door)
+
+
 async def _settle(record: Record, plan: Plan, value: object, failure: BaseException | None, *, completed: bool) -> None:
     waits = waited_for(value if failure is None else failure) if record.abort is None else None
     if waits is not None:
         await _hand_on(record, waits, completed=completed)
         return
     if record.claimed:
-        await written_down(record, partial(_conclude, record, plan, value, failure, completed=completed))
+        await _written_down(record, partial(_conclude, record, plan, value, failure, completed=completed))
     else:
         _conclude(record, plan, value, failure, completed=completed)
 
 
+async def _written_down(record: Record, conclude: Callable[[], None]) -> None:
+    from .keeping._concluding import written_down  # noqa: PLC0415  # loaded by then
+
+    await written_down(record, conclude)
+
+
 async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool) -> None:
     """The body ended with what a call of its own came to, which has to wait for somebody: so does the whole."""
+    from ._resumption import is_within, pending_within  # noqa: PLC0415  # only who waits for an approval pays for it
+
     record.returned = record.returned or completed
     permit = record.permit
     if permit is not None and permit.granted is not None and permit.used:
@@ -178,7 +191,7 @@ async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool
         assert waits.action is not None
         conclude = partial(hand_on, record, waits.action, pending)
     if record.claimed:
-        await written_down(record, conclude)
+        await _written_down(record, conclude)
     else:
         conclude()
 

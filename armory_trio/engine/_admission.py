@@ -13,7 +13,6 @@ import msgspec
 from ..definitions import InvalidArguments, Tool, ToolCall, admitted, thaw_json
 from ..definitions._checks import shown
 from ..errors import JsonError
-from ..toolbox import Unresolved
 from ._events import LoopWarned, NameResolved
 from ._execution import Record
 from ._failures import description_of, readable_error_of
@@ -238,18 +237,23 @@ def _tell_of_deprecated(plan: Plan, tell: Callable[[Tool[..., object], ToolCall]
 
 def _resolved(record: Record, plans: Plans, name: str) -> Plan | None:
     """The plan of the tool that *name* means. None if there is none: then the call was refused."""
-    found = plans.resolve(name)
+    plan = plans.exact(name)
+    if plan is not None:
+        record.name = plan.tool.name
+        return plan
+    from ..toolbox import Unresolved  # noqa: PLC0415  # only who misspells pays for it
+
+    found = plans.guess(name)
     if isinstance(found, Unresolved):
-        _not_found(record, found)
+        _not_found(record, found.near, found.ambiguous)
         return None
     record.name = found.tool.name
-    if found.tier != "exact" and record.core.feed.readers:
+    if record.core.feed.readers:
         record.tell(NameResolved, requested=name, tier=found.tier)
     return plans.of(found.tool)
 
 
-def _not_found(record: Record, found: Unresolved) -> None:
-    near, several = found.near, found.ambiguous
+def _not_found(record: Record, near: tuple[str, ...], several: tuple[str, ...]) -> None:
     hint = f"; did you mean {' or '.join(repr(name) for name in near or several)}?" if near or several else ""
     message = f"there is no tool {shown(record.name)}{hint}"
     details = {key: list(names) for key, names in (("near", near), ("ambiguous", several)) if names}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Final, Unpack
 
 import trio
 
@@ -19,42 +19,21 @@ from ..errors import (
     GrantError,
     JsonError,
 )
-from ._bound import require_same
 from ._door import Door
 from ._execution import Core, Record
-from ._journal import Resumption
-from ._options import CallOptions, Options, freeze_options, under
+from ._options import Options, freeze_options, under
 from ._permits import RECORD_TIMEOUT
-from ._resumption import bound_to, call_of, prepare
 
 if TYPE_CHECKING:  # loaded by who approves something
     from ..authority.approvals import ApprovalStore
     from ..authority.grants import Grant, GrantScope, GrantState, GrantStore
     from ..authority.signing import KeyResolver
     from ..ledger import LeftBehind
+    from ._journal import Resumption
+    from ._keywords import CallOptions, GrantTerms
 
 _GRANT_BYTES: Final = 18
 _REVISIONS: Final = ("catalog", "toolbox", "policy", "approval")
-
-
-class GrantTerms(TypedDict, total=False):
-    """What else has to be so for a grant to count, all of it optional.
-
-    Args:
-        owner: Whom the work belongs to.
-        run: The run that it counts in.
-        session: The session that it counts in.
-        resource_pattern: What the argument ``resource`` must look like; ``*`` stands for anything.
-        argument_constraints: Arguments that must be just so.
-        delegation: ``inherits-to-children`` lets it count for nested calls and for delegates as well.
-    """
-
-    owner: str | None
-    run: str | None
-    session: str | None
-    resource_pattern: str | None
-    argument_constraints: Mapping[str, object] | None
-    delegation: Literal["does-not-propagate", "inherits-to-children"]
 
 
 class Approvals:
@@ -145,10 +124,11 @@ class Approvals:
         tool, narrow = self._checked(given, binding, self._host(caller, frozen), store.now())
         if self._door.caller() is not caller:
             raise ExecutionOver("the tool that resumed it is over; nothing new may start in it")
-        resumption = Resumption(given, given.within, written)
+        from ._resumption import call_of, prepare  # noqa: PLC0415  # only who resumes pays for it
+
+        resumption = _resumption_of(given, written)
         key = frozen.idempotency_key or resumption.idempotency_key
-        options_now = under(frozen, narrow, key)
-        record = self._door.make(call_of(resumption), options_now, caller)
+        record = self._door.make(call_of(resumption), under(frozen, narrow, key), caller)
         prepare(record, resumption, tool)
         record.plan = self._door.plans.of(tool)
         self._door.begin(record)
@@ -179,6 +159,8 @@ class Approvals:
             ApprovalError: It is somebody else's, has expired, or the rules or the tool are others now.
         """
         from ..authority.approvals import check_binding, scope_of  # noqa: PLC0415  # only who resumes pays for it
+        from ._bound import require_same  # noqa: PLC0415  # as above
+        from ._resumption import bound_to  # noqa: PLC0415  # as above
 
         if host is None:
             raise ApprovalError("invalid-binding", "say on whose behalf: give request_context=")
@@ -393,3 +375,9 @@ async def _require_issued(store: ApprovalStore, binding: ApprovalBinding) -> Non
             raise ApprovalError("revoked", "it was revoked")
         case "issued":
             return
+
+
+def _resumption_of(pending: PendingApproval, arguments: dict[str, object] | None) -> Resumption:
+    from ._journal import Resumption  # noqa: PLC0415  # only who resumes pays for it
+
+    return Resumption(pending, pending.within, arguments)

@@ -15,10 +15,10 @@ from ..authority.approvals import new_binding, question_of, scope_of, sign_pendi
 from ..definitions import ApprovalRequest, PendingApproval, ToolError, freeze_json
 from ..errors import ApprovalError, JsonError
 from ._abort import request_abort
-from ._authority import ApprovalHandler
 from ._elicitation import start_clocks, stop_clocks
 from ._events import ApprovalRequested, ApprovalResolved, Decision
 from ._execution import Record
+from ._keywords import ApprovalHandler
 from ._permits import NOBODY_ASKED, RECORD_TIMEOUT, Permit
 from ._plan import Plan
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from ..authority import Revisions
-from ..definitions import ApprovalRequest
 from ..definitions._checks import instance, seconds, shown
 from ..errors import DefinitionError
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:  # loaded by who signs something
     from ..authority.grants import GrantStore
     from ..authority.signing import KeyResolver
     from ..ledger import LedgerStore
+    from ._keywords import ApprovalHandler, AuthorityOptions
 
 APPROVAL_LIFETIME: Final = 300.0
 DOMAIN: Final = "default"
@@ -28,47 +28,6 @@ _REVISIONS: Final = Revisions()
 _APPROVALS: Final = ("now", "issue", "reserve", "commit", "release", "consume", "revoke", "state")
 _LEDGER: Final = ("now", "apply", "load", "list", "forget")
 _GRANTS: Final = ("now", "issue", "get", "list", "reserve", "commit", "release", "spend", "revoke")
-
-ApprovalHandler = Callable[[ApprovalRequest], object]
-"""Asks a person about a call that waits; may be async. True lets it run, and only True does.
-
-A mapping, or an `Edit`, are other arguments to run with, all of them. False refuses, and so does `Deny` with a reason.
-"""
-
-
-class AuthorityOptions(TypedDict, total=False):
-    """The options of a supervisor that say who may allow what, all of them optional.
-
-    Args:
-        keys: Where keys are found that sign approvals and grants, such as a `Keyring`. Without any a call that waits
-            for a person can't be resumed.
-        approvals: Where it is kept which approvals were used; by default in memory, as long as the supervisor is open.
-        grants: Where grants are kept, likewise.
-        ledger: Where it is kept what was done, so that nothing is done twice. By default in memory, for calls with a
-            key, as long as the supervisor is open; with one, calls that change something are recorded without a key as
-            well, to be found after a crash.
-        ledger_lease: Seconds for which an attempt is held without a sign of life; 30 by default.
-        ledger_cap: Seconds beyond which none is held, 86,400 by default: a day.
-        approval_handler: Asks a person while a call waits; gets an `ApprovalRequest`. Only True lets the call run. A
-            mapping, or an `Edit`, are other arguments to run with, all of them. Anything else refuses; a `Deny` says
-            why. May be async.
-        approval_lifetime: Seconds for which an approval counts, from the question on; 300 by default.
-        security_domain: The domain of the keys in which is signed, ``default`` by default; or a function that answers
-            that of a tenant.
-        revisions: The host's names for the state of its catalogue and of its rules of redaction. The other revisions
-            are those of the toolbox.
-    """
-
-    keys: KeyResolver | None
-    approvals: ApprovalStore | None
-    grants: GrantStore | None
-    ledger: LedgerStore | None
-    ledger_lease: float
-    ledger_cap: float
-    approval_handler: ApprovalHandler | None
-    approval_lifetime: float
-    security_domain: str | Callable[[str], str]
-    revisions: Revisions
 
 
 class Authority(msgspec.Struct, frozen=True, eq=False):
@@ -112,6 +71,8 @@ def freeze_authority(given: AuthorityOptions) -> Authority:
     """
     if not given:
         return _NOBODY
+    from ._keywords import AuthorityOptions  # noqa: PLC0415  # only who has rules pays for it
+
     unknown = set(given) - set(AuthorityOptions.__annotations__)
     if unknown:
         raise TypeError(f"open_supervisor() got an unexpected keyword argument {min(unknown)!r}")

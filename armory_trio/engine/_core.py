@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import msgspec
 import trio
@@ -15,12 +15,14 @@ from ..toolbox import Toolbox
 from ._concurrency import Latch, current_clock
 from ._feed import EventFeed
 from ._options import Settings
-from ._recording import Recorder
 from ._roles import Hooks, Repeats
 from ._subscriptions import Publications, Published
 from ._timers import Kind, Timers
 from .capacity import Planner
 from .keeping._ledger import Ledger
+
+if TYPE_CHECKING:  # loaded by who has a journal
+    from ._recording import Recorder
 
 
 class Kept(Published, Protocol):

@@ -17,13 +17,11 @@ from ._concurrency import is_cancelled
 from ._events import ExecutionAdmitted
 from ._execution import Core, Record
 from ._handle import CALLER_CANCELLED, Execution, latch_of_release, leave, wait_settled
-from ._journal import Journal
 from ._lifecycle import QUEUED, AbortSource
 from ._options import DIRECTLY, NO_OPTIONS, Options
 from ._permits import Hook
 from ._plan import Plan
 from ._plans import Plans
-from ._resumption import call_of, judged_in, prepare
 from ._room import require_room
 
 
@@ -273,6 +271,9 @@ class Door:
 
     async def _run_step(self, parent: Record, step: Step, options: Options) -> ToolResult[object]:
         """Run a step that has a place, go on with it where it had to wait, or answer what it came to before."""
+        from ._journal import Journal  # noqa: PLC0415  # only who has steps pays for it
+        from ._resumption import call_of, judged_in, prepare  # noqa: PLC0415  # as above
+
         journal = parent.journal
         if journal is None:
             journal = parent.journal = Journal()

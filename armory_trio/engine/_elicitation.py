@@ -18,7 +18,7 @@ from ..definitions import (
 )
 from ..errors import ElicitationUnavailable
 from ._execution import Record
-from ._options import Elicitor
+from ._keywords import Elicitor
 
 
 async def ask(record: Record, message: str, schema: Mapping[str, object] | None, url: str | None) -> ElicitAnswer:

@@ -7,8 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from ..authority import LoopPattern
-from ..definitions import Category, Effect, LogLevel, Outcome, PauseTier
+from ..definitions import Category, Effect, LogLevel, LoopPattern, Outcome, PauseTier
 from ..toolbox import NameTier
 from ._lifecycle import AbortSource, State
 
@@ -23,6 +22,11 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     sequence: int
     at: float
+
+
+def is_kind(given: object) -> bool:
+    """Whether *given* is a class of events."""
+    return isinstance(given, type) and issubclass(given, Happening)
 
 
 class OfExecution(Happening, frozen=True, kw_only=True):

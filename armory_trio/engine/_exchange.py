@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from ..toolbox import LiveToolbox, Toolbox, ToolboxChange
+from ..toolbox import Toolbox
 from ._concurrency import Token, current_token
 from ._events import ToolboxChanged
 from ._execution import Core
+
+if TYPE_CHECKING:  # loaded by who exchanges toolboxes
+    from ..toolbox import LiveToolbox, ToolboxChange
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 import trio
@@ -15,15 +15,18 @@ from ._concurrency import Latch
 from ._copies import own_copy
 from ._core import CoreOf
 from ._events import ChunkEmitted, Happening
-from ._journal import Journal
 from ._lifecycle import FINAL, QUEUED, Abort, Cleanup, Effects, Progress, Snapshot, strongest
-from ._options import Elicitor, Options
+from ._options import Options
 from ._permits import Hook, Permit
 from ._plan import Plan
 from ._roles import NOBODY, Feeder, Keeper, Window
 from ._timers import Kind
 from .capacity import Claim
-from .keeping._entries import Entry
+
+if TYPE_CHECKING:  # loaded by who has a key, or steps
+    from ._journal import Journal
+    from ._keywords import Elicitor
+    from .keeping._entries import Entry
 
 Verdict = tuple[Outcome, Category | None, str | None]
 """What the caller is told, without its words: outcome, and category and code of an error."""

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, cast
 
 import trio
 
-from ..content import UnencodableResult
-from ..definitions import DEFAULT_CODES, ArgumentIssue, OutputInvalid, ToolError, ToolFailure
+from ..definitions import (
+    DEFAULT_CODES,
+    ArgumentIssue,
+    OutputInvalid,
+    ToolError,
+    ToolExecutionError,
+    ToolFailure,
+    ToolResult,
+)
 from ._concurrency import leaves
 from ._execution import Record
-from ._passing import is_lost_connection, is_passing
 
 PASSING: Final = ("transient", "timeout")
 """Categories of what may go well another time."""
@@ -41,16 +47,24 @@ def error_of(exc: BaseException, record: Record) -> ToolError:
         return ToolError(exc.category, exc.code, message, retryable, details)
     if isinstance(exc, StrayCancelled):
         return ToolError("internal", "STRAY_CANCELLED", str(exc))
-    if isinstance(exc, UnencodableResult):
+    if _is_unencodable(exc):
         return ToolError("internal", "OUTPUT_INVALID", str(exc))
     if isinstance(exc, OutputInvalid):
         return unfit(exc)
+    from ._passing import is_lost_connection, is_passing  # noqa: PLC0415  # loaded by the first failure
+
     message = undeclared(record, description_of(exc))
     if is_lost_connection(exc):
         return ToolError("transient", "CONNECTION_LOST", message, retryable=True)
     if is_passing(exc):
         return ToolError("transient", "TRANSIENT_ERROR", message, retryable=True)
     return ToolError("internal", "INTERNAL_ERROR", message)
+
+
+def _is_unencodable(exc: BaseException) -> bool:
+    from ..content import UnencodableResult  # noqa: PLC0415  # loaded by the first result
+
+    return isinstance(exc, UnencodableResult)
 
 
 def readable_error_of(exc: BaseException, record: Record) -> ToolError:
@@ -124,3 +138,15 @@ def unfit(exc: OutputInvalid) -> ToolError:
 def issues_of(issues: Sequence[ArgumentIssue]) -> dict[str, object]:
     """The details of an error that lists *issues*."""
     return {"issues": [{"path": issue.path, "code": issue.code, "message": issue.message} for issue in issues]}
+
+
+def waited_for(ended: object) -> ToolResult[object] | None:
+    """The result that a body handed on unread, raised or answered, because it needs somebody's action; or None."""
+    # By type alone: what a body ends with may have code of its own.
+    found = without_wrapping(cast("BaseException", ended)) if issubclass(type(ended), BaseException) else ended
+    if type(found) is ToolExecutionError:
+        found = found.result
+    if type(found) is not ToolResult:
+        return None
+    result = cast("ToolResult[object]", found)
+    return result if result.outcome == "action_required" and result.action is not None else None

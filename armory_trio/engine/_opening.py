@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 
 import trio
 
-from ..authority import LoopDetection
-from ..content import encode_content
 from ..definitions import RequestContext, Tool, ToolResult
 from ..definitions._minting import IDS
 from ..errors import DefinitionError
-from ..toolbox import LiveToolbox, Resolution, Toolbox
+from ..toolbox import Toolbox
 from ._abort import on_due
 from ._admission import judge
-from ._authority import AuthorityOptions, freeze_authority
+from ._authority import freeze_authority
 from ._concurrency import Latch, open_private_nursery
 from ._core import CoreOf
 from ._exchange import followed
 from ._execution import Core
-from ._options import Budget, ErrorDetail, Limits, Retention, Settings, check_seconds
-from ._recording import Recorder, require_journal
+from ._options import ERROR_DETAILS, Budget, Limits, Retention, Settings, check_seconds
 from ._room import set_limits
 from ._supervisor import Supervisor
 
-if TYPE_CHECKING:  # loaded by who has a journal
+if TYPE_CHECKING:  # loaded by who has one
+    from ..authority import LoopDetection
     from ..journal import JournalStore
+    from ..toolbox import LiveToolbox, Resolution
+    from ._keywords import AuthorityOptions, ErrorDetail
 
 _DEFAULT_LIMITS: Final = Limits()
 _DEFAULT_RETENTION: Final = Retention()
@@ -35,21 +35,33 @@ _DEFAULT_RETENTION: Final = Retention()
 R = TypeVar("R")
 
 
-def _check_kinds(*given: object) -> None:
+def _check_kinds(toolbox: object, loops: object, resolution: object, *given: object) -> None:
+    if not isinstance(toolbox, Toolbox):
+        from ..toolbox import LiveToolbox  # noqa: PLC0415  # only who exchanges toolboxes pays for it
+
+        _require_kind("toolbox", toolbox, LiveToolbox, "Toolbox or LiveToolbox")
+    if loops is not None:
+        from ..authority import LoopDetection  # noqa: PLC0415  # only who looks for loops pays for it
+
+        _require_kind("loops", loops, LoopDetection, "LoopDetection or None")
+    if resolution is not None:
+        from ..toolbox import Resolution  # noqa: PLC0415  # only who lets names be guessed pays for it
+
+        _require_kind("resolution", resolution, Resolution, "Resolution or None")
     for name, kind, value in zip(_KINDS, _KINDS.values(), given, strict=True):
-        if not isinstance(value, kind):
-            wanted = kind.__name__ if isinstance(kind, type) else f"{kind[0].__name__} or None"
-            raise DefinitionError("open_supervisor", name, f"is {value!r}; give a {wanted}")
+        _require_kind(name, value, kind, kind.__name__ if isinstance(kind, type) else f"{kind[0].__name__} or None")
+
+
+def _require_kind(name: str, value: object, kind: type | tuple[type, ...], wanted: str) -> None:
+    if not isinstance(value, kind):
+        raise DefinitionError("open_supervisor", name, f"is {value!r}; give a {wanted}")
 
 
 _KINDS: Final[dict[str, type | tuple[type, ...]]] = {
-    "toolbox": (Toolbox, LiveToolbox),
     "limits": Limits,
     "budget": (Budget, type(None)),
     "retention": Retention,
     "default_request_context": (RequestContext, type(None)),
-    "resolution": (Resolution, type(None)),
-    "loops": (LoopDetection, type(None)),
 }
 
 
@@ -100,10 +112,10 @@ async def open_supervisor(
         InternalError: A task of the engine itself failed.
         KeyboardInterrupt: It was raised in a tool, or arrived there; everything was aborted.
     """
-    _check_kinds(toolbox, limits, budget, retention, default_request_context, resolution, loops)
+    _check_kinds(toolbox, loops, resolution, limits, budget, retention, default_request_context)
     check_seconds("open_supervisor", "cleanup_timeout", cleanup_timeout)
     check_seconds("open_supervisor", "drain_for", drain_for)
-    if error_detail not in ("message", "declared"):
+    if error_detail not in ERROR_DETAILS:
         raise DefinitionError("open_supervisor", "error_detail", f"is {error_detail!r}; give message or declared")
     settings = Settings(
         limits,
@@ -126,9 +138,13 @@ async def open_supervisor(
 
 def _core_of(toolbox: Toolbox, settings: Settings, journal: JournalStore | None) -> Core:
     core: Core = CoreOf(toolbox, settings, prefix=f"exe-{IDS.of_supervisor()}")
+    from ..content import encode_content  # noqa: PLC0415  # loaded by the first supervisor
+
     core.due, core.encode, core.hooks.judge = on_due, encode_content, judge
     set_limits(core)
     if journal is not None:
+        from ._recording import Recorder, require_journal  # noqa: PLC0415  # only who has a journal pays for it
+
         require_journal(journal)
         core.journal = Recorder(core.log, journal, core.ledger.host)
     return core

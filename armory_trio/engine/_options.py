@@ -4,64 +4,23 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Final, Literal, TypedDict, cast, get_args
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, cast, get_args
 
 import msgspec
 
-from ..authority import LoopDetection
-from ..definitions import ElicitAnswer, ElicitRequest, RequestContext
+from ..definitions import RequestContext
 from ..definitions._checks import shown
 from ..errors import DefinitionError
-from ..toolbox import Resolution
 from ._authority import Authority
 
 if TYPE_CHECKING:
+    from ..authority import LoopDetection
     from ..ledger import Receipt
+    from ..toolbox import Resolution
+    from ._keywords import CallOptions, Elicitor, ErrorDetail
 
-ErrorDetail = Literal["message", "declared"]
-"""What a model is shown of an exception that the tool did not declare: type and text, or a generic line."""
-
-Elicitor = Callable[[ElicitRequest], Awaitable[ElicitAnswer]]
-"""Asks a person; cancelled when the question is withdrawn."""
-
-
-class CallOptions(TypedDict, total=False):
-    """The options of one call, all of them optional.
-
-    Args:
-        owner_id: Who owns the call: for limits, events, snapshots and abort. By default the owner of the request
-            context.
-        timeout: Seconds of the tool's own work, from the start of its body.
-        deadline: The point on trio's clock by which the outcome is decided, whatever it waits for.
-        idle_timeout: Seconds without progress, log line or chunk after which the call is stopped.
-        human_timeout: Seconds that a question to a person may stay open.
-        request_context: On whose behalf the call is made.
-        idempotency_key: What makes it the same call as another: with one key, for one tenant, a tool does its effect
-            once. It takes the place of the tool's own.
-        resolution_receipt: What was decided about an earlier attempt with this key: of which nobody knows how it ended, or
-            which was recorded under another policy. A call is refused if that has no part in how things stand.
-        elicit: Asks a person on behalf of the tool.
-        metadata: Anything; handed to the tool by reference, never copied, logged, stored or shown.
-        trace: What telemetry hangs the call below, as its room says; handed on by reference. Calls that the tool makes
-            do not inherit it.
-        error_detail: What this call's result shows of an exception that the tool did not declare, and those of the calls
-            that it makes: ``message`` or ``declared``. By default as the supervisor was opened. It only makes stricter,
-            and what the ledger tells of an earlier call is told as that was.
-    """
-
-    owner_id: str | None
-    timeout: float | None
-    deadline: float | None
-    idle_timeout: float | None
-    human_timeout: float | None
-    request_context: RequestContext | None
-    idempotency_key: str | None
-    resolution_receipt: Receipt | None
-    elicit: Elicitor | None
-    metadata: object
-    trace: object
-    error_detail: ErrorDetail | None
+ERROR_DETAILS: Final = ("message", "declared")
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -117,7 +76,7 @@ def freeze_options(given: CallOptions) -> Options:
     if options.resolution_receipt is not None:
         _check_receipt(options.resolution_receipt)
     _check_kind("request_context", options.request_context, RequestContext, "a RequestContext")
-    if options.error_detail not in (None, *get_args(ErrorDetail)):
+    if options.error_detail not in (None, *ERROR_DETAILS):
         raise ValueError(
             f"error_detail={options.error_detail!r}: give message or declared, or None for the supervisor's"
         )

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 from msgspec.structs import force_setattr
 
-from ..definitions import Middleware, Placement, Tool, ToolCall, ToolDefinition, ToolOptions
+from ..definitions import Placement, Tool, ToolCall, ToolDefinition, ToolOptions
 from ..definitions._policy import AfterExecute, after_execute_of
 from ..toolbox import Toolbox
 
 if TYPE_CHECKING:
     from ..authority.policy import Rules
+    from ..definitions import Middleware
 
 Names = tuple[str, ...] | Callable[[Mapping[str, object]], Iterable[str]]
 

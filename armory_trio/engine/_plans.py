@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..definitions import Tool
-from ..toolbox import Resolved, Resolver, Toolbox, Unresolved
+from ..toolbox import Toolbox
 from ._execution import Core
 from ._plan import Plan, compile_plan
 from ._settlement import wake
+
+if TYPE_CHECKING:  # loaded by the first name that is not exact
+    from ..toolbox import Resolved, Resolver, Unresolved
 
 
 class Plans:
@@ -18,28 +23,39 @@ class Plans:
         self._core = core
         self.by_name: dict[str, Plan] = {}
         self._by_tool: dict[Tool[..., object], Plan] = {}
-        self._resolver = Resolver(core.toolbox, core.settings.resolution)
+        self._resolver: Resolver | None = None
         self._revision = 0
 
     def find(self, name: str) -> Plan | None:
         """The plan of the tool that a call means by *name*: an exact id or name, or a misspelling of one."""
-        plan = self.by_name.get(name)
-        if plan is None:
-            found = self.resolve(name)
-            plan = None if isinstance(found, Unresolved) else self.of(found.tool)
+        plan = self.by_name.get(name) or self.exact(name)
+        if plan is not None:
+            return plan
+        from ..toolbox import Resolved  # noqa: PLC0415  # loaded by then
+
+        found = self.guess(name)
+        return self.of(found.tool) if isinstance(found, Resolved) else None
+
+    def exact(self, name: str) -> Plan | None:
+        """The plan of the tool whose id or name is *name*, which has no plan yet; from now on it has."""
+        tool = self._core.toolbox.get(name)
+        if tool is None:
+            return None
+        plan = self.by_name[name] = self.of(tool)
         return plan
 
-    def resolve(self, name: str) -> Resolved | Unresolved:
-        """What *name*, which has no plan yet, means."""
-        found = self._resolver.resolve(name)
-        if isinstance(found, Resolved) and found.tier == "exact":  # a model can think of any number of misspellings
-            self.by_name[name] = self.of(found.tool)
-        return found
+    def guess(self, name: str) -> Resolved | Unresolved:
+        """What *name*, which is no id or name, is a misspelling of. Not kept: a model can think of any number of them."""
+        if self._resolver is None:
+            from ..toolbox import Resolver  # noqa: PLC0415  # only who misspells pays for it
+
+            self._resolver = Resolver(self._core.toolbox, self._core.settings.resolution)
+        return self._resolver.resolve(name)
 
     def exchange(self, toolbox: Toolbox) -> None:
         """Calls that come from now on are resolved in *toolbox*. What is admitted keeps its plan."""
         self._core.toolbox = toolbox
-        self._resolver = Resolver(toolbox, self._core.settings.resolution)
+        self._resolver = None
         self._revision += 1
         self.by_name.clear()
         self._by_tool.clear()

@@ -7,7 +7,6 @@ from functools import lru_cache
 
 import msgspec
 
-from ..content import words_for, words_for_error
 from ..definitions import (
     Category,
     Content,
@@ -87,7 +86,7 @@ def action(
         pending_approval=pending,
     )
     result = _completed(record, result)
-    record.result = msgspec.structs.replace(result, content=(TextContent(words_for(result)),))
+    record.result = msgspec.structs.replace(result, content=_words_of_action(result))
 
 
 def tell_what_is_known(record: Record, effect: Effect) -> None:
@@ -101,7 +100,7 @@ def tell_what_is_known(record: Record, effect: Effect) -> None:
         content = words_of_error(record, result.error, effect, len(result.chunks))
         result = msgspec.structs.replace(result, content=content)
     elif result.outcome == "action_required":
-        result = msgspec.structs.replace(result, content=(TextContent(words_for(result)),))
+        result = msgspec.structs.replace(result, content=_words_of_action(result))
     record.result = result
 
 
@@ -110,14 +109,26 @@ def words_of_error(record: Record, told: ToolError, effect: Effect, chunks: int)
     ran = record.attempts > 0
     if record.abort is not None and not chunks and not record.children:
         return _words_of_abort((record.name, told.category, told.code, told.message, told.retryable, effect, ran))
-    return (TextContent(words_for_error(record.name, told, effect, ran=ran, chunks=chunks)),)
+    return _told(record.name, told, effect, ran=ran, chunks=chunks)
 
 
 @lru_cache(maxsize=64)
 def _words_of_abort(of: tuple[str, Category, str, str, bool, Effect, bool]) -> tuple[Content, ...]:
     # Those who are stopped together are told the same.
     name, category, code, reason, retryable, effect, ran = of
-    return (TextContent(words_for_error(name, ToolError(category, code, reason, retryable), effect, ran=ran)),)
+    return _told(name, ToolError(category, code, reason, retryable), effect, ran=ran)
+
+
+def _told(name: str, error: ToolError, effect: Effect, *, ran: bool, chunks: int = 0) -> tuple[Content, ...]:
+    from ..content import words_for_error  # noqa: PLC0415  # loaded by the first failure
+
+    return (TextContent(words_for_error(name, error, effect, ran=ran, chunks=chunks)),)
+
+
+def _words_of_action(result: ToolResult[object]) -> tuple[Content, ...]:
+    from ..content import words_for  # noqa: PLC0415  # loaded by the first pause
+
+    return (TextContent(words_for(result)),)
 
 
 def windows_of(record: Record) -> tuple[EffectRecord, ...]:

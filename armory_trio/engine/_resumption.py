@@ -17,7 +17,6 @@ from ..definitions import (
     RequestContext,
     Tool,
     ToolCall,
-    ToolExecutionError,
     ToolFailure,
     ToolResult,
     freeze_json,
@@ -27,7 +26,7 @@ from ..errors import ApprovalError, JsonError
 from ._admission import permit_of
 from ._bound import require_same_rules, require_unchanged, said_by, step_binding
 from ._execution import Record
-from ._failures import description_of, without_wrapping
+from ._failures import description_of
 from ._journal import Journal, Resumption, is_of
 from ._permits import NOT_COUNTING, RECORD_TIMEOUT
 from ._plan import Plan
@@ -112,18 +111,6 @@ def prepare(record: Record, resumption: Resumption, tool: Tool[..., object]) -> 
     permit.satisfied = tuple(map(pause_of, (*pending.satisfied, pending.question)))
     permit.binding = pending.binding
     permit.bound = None if pending.binding is None else pending.binding.scope
-
-
-def waited_for(ended: object) -> ToolResult[object] | None:
-    """The result that a body handed on unread, raised or answered, because it needs somebody's action; or None."""
-    # By type alone: what a body ends with may have code of its own.
-    found = without_wrapping(cast("BaseException", ended)) if issubclass(type(ended), BaseException) else ended
-    if type(found) is ToolExecutionError:
-        found = found.result
-    if type(found) is not ToolResult:
-        return None
-    result = cast("ToolResult[object]", found)
-    return result if result.outcome == "action_required" and result.action is not None else None
 
 
 async def pending_within(record: Record, result: ToolResult[object]) -> PendingApproval | None:

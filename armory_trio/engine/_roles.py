@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from ..authority import LoopDetection, LoopDetector, LoopVerdict
 from ..definitions import EffectRecord, ToolCall, ToolDefinition, ToolResult, input_digest, output_digest
 from ..definitions._identity import DEFAULT_NAMESPACE
 from ..errors import JsonError
 from ._timers import Timed
+
+if TYPE_CHECKING:  # loaded by who looks for loops
+    from ..authority import LoopDetection, LoopVerdict
 
 
 class Keeper(Protocol):
@@ -57,6 +59,8 @@ class Repeats:
     __slots__ = ("_detector", "_running")
 
     def __init__(self, settings: LoopDetection) -> None:
+        from ..authority import LoopDetector  # noqa: PLC0415  # loaded by then
+
         self._detector = LoopDetector(settings)
         self._running: dict[str, LoopVerdict] = {}
 

@@ -13,7 +13,6 @@ from typing import Final
 import msgspec
 import trio
 
-from ..content import UnencodableResult
 from ..definitions import (
     ArgumentIssue,
     Category,
@@ -32,7 +31,6 @@ from . import _results as results
 from ._events import ExecutionRefused, ExecutionSettled, OutcomeDecided
 from ._execution import Core, Record, Verdict
 from ._failures import PASSING, description_of, error_of, issues_of, sayable, unfit, unreadable, without_wrapping
-from ._journal import Journal
 from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Abort, Event, strongest
 from ._plan import Plan
 from ._streams import end_stages
@@ -197,6 +195,8 @@ def returned(record: Record, value: object, check: Callable[[object], object] | 
 
 
 def _why_unreadable(exc: BaseException) -> str:
+    from ..content import UnencodableResult  # noqa: PLC0415  # loaded by the first result
+
     if isinstance(exc, UnencodableResult):
         return sayable(lambda: str(exc))
     return f"the result cannot be shown: reading it raised {description_of(exc)}"
@@ -327,6 +327,8 @@ def _leave_parent(record: Record, parent: Record, effect: Effect) -> None:
     parent.past_effect = strongest(parent.past_effect, effect)
     if record.verdict == _ACTION and record.result is not None:
         if parent.journal is None:
+            from ._journal import Journal  # noqa: PLC0415  # only who has to wait for an approval pays for it
+
             parent.journal = Journal()
         parent.journal.pauses.append(record.result)
 

@@ -7,7 +7,7 @@ import logging
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import msgspec
 import trio
@@ -21,7 +21,9 @@ from ._execution import Core, Record
 from ._lifecycle import FINAL, UNKNOWN_EFFECT, Snapshot
 from ._options import check_seconds
 from ._permits import NOBODY_ASKED
-from ._signals import Caught, catch_signals
+
+if TYPE_CHECKING:  # loaded by who serves until a signal
+    from ._signals import Caught
 
 Mode = Literal["drain", "abort"]
 
@@ -227,6 +229,8 @@ async def serve_until_signal(supervisor: Stoppable, *, drain_for: float | None =
     """
     if drain_for is not None:
         check_seconds("serve_until_signal", "drain_for", drain_for)
+    from ._signals import Caught, catch_signals  # noqa: PLC0415  # only who serves until a signal pays for it
+
     caught = Caught("armory_trio", "execution", lambda: _left(supervisor))
     with catch_signals(caught, _signals_to_serve()):
         async with open_private_nursery() as nursery:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, Unpack, cast
+from typing import TYPE_CHECKING, Literal, Unpack, cast
 
 import trio
 from typing_extensions import TypeVar
@@ -19,12 +19,12 @@ from ._approvals import Approvals
 from ._batch import Batch, BatchMode, OnError, abort_each, check_batch
 from ._concurrency import Latch, is_cancelled
 from ._door import Door
-from ._events import ChunkEmitted, Happening
+from ._events import ChunkEmitted, Happening, is_kind
 from ._execution import CURRENT, Core
 from ._feed import EventReader, Subscription
 from ._handle import CALLER_CANCELLED, Execution, OpenStream, Stream
 from ._lifecycle import AbortSource
-from ._options import DIRECTLY, CallOptions, check_buffer, check_seconds, freeze_options
+from ._options import DIRECTLY, check_buffer, check_seconds, freeze_options
 from ._shutdown import (
     Mode,
     Report,
@@ -37,6 +37,9 @@ from ._shutdown import (
 )
 from ._streams import ChunkBuffer
 from ._views import Executions
+
+if TYPE_CHECKING:
+    from ._keywords import CallOptions
 
 H = TypeVar("H", bound=Happening, default=Happening)
 R = TypeVar("R")
@@ -55,10 +58,6 @@ def current_supervisor() -> Supervisor:
     if not isinstance(found, Supervisor):
         raise RuntimeError("there is no current supervisor: this is not called from a running tool")  # noqa: TRY004
     return found
-
-
-def _is_kind(given: object) -> bool:
-    return isinstance(given, type) and issubclass(given, Happening)
 
 
 class Supervisor(Approvals):
@@ -110,7 +109,7 @@ class Supervisor(Approvals):
             ValueError: The buffer holds nothing, or only chunks are asked for, but no payloads.
         """
         for kind in kinds:
-            if not _is_kind(kind):
+            if not is_kind(kind):
                 raise TypeError(f"events({kind!r}): give classes of events, such as ExecutionSettled")
         if kinds and set(kinds) <= {ChunkEmitted} and not include_payloads:
             raise ValueError(

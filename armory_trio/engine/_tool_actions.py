@@ -10,7 +10,6 @@ from ._events import CustomEmitted, EffectClosed, EffectOpened, LogWritten, Prog
 from ._execution import Record
 from ._lifecycle import CLEANUP_PENDING, FINAL, Progress
 from ._settlement import leave_behind
-from .keeping._entries import FenceLost, LedgerUnavailable, refusal
 
 
 class Window:
@@ -115,6 +114,8 @@ class Actions:
         entry = self.record.entry
         if entry is None or entry.attempt_id is None:
             return
+        from .keeping._entries import FenceLost, LedgerUnavailable, refusal  # noqa: PLC0415  # loaded by then
+
         try:
             if not entry.started:
                 await entry.start()  # what stands around the body is about to change something

@@ -26,7 +26,6 @@ from ..definitions import (
 from ..errors import ArmoryError, ExecutionAborted
 from ..toolbox import Toolbox
 from ._concurrency import Latch, Token
-from ._elicitation import ask
 from ._execution import Record
 from ._tool_actions import Actions, Window, begin_wait, end_wait
 
@@ -265,6 +264,8 @@ class TaskContext(_Common, ToolContext):
         self.actions.must_be_open()
         begin_wait(self._record, message)
         try:
+            from ._elicitation import ask  # noqa: PLC0415  # only who asks pays for it
+
             return await ask(self._record, message, schema, url)
         finally:
             end_wait(self._record, message)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ._execution import Core, Record
 from ._handle import PrivilegedSnapshot, privileged
 from ._lifecycle import Snapshot, State
-from ._probes import Attached, Probe
-from ._recording import Journaled
 from ._subscriptions import Selection, Updates
+
+if TYPE_CHECKING:  # loaded by who measures, or has a journal
+    from ._probes import Probe
+    from ._recording import Journaled
 
 
 class LimitUse(msgspec.Struct, frozen=True):
@@ -136,6 +139,8 @@ class Executions:
         Returns:
             What detaches it; calling that again does nothing.
         """
+        from ._probes import Attached  # noqa: PLC0415  # only who measures pays for it
+
         attached = Attached(probe, self._core.live)
         feed, entering = self._core.feed, attached.enter
         feed.add(attached)

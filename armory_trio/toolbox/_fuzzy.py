@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Final, Literal, get_args
+from typing import Final, get_args
 from urllib.parse import unquote
 
 import msgspec
@@ -18,10 +18,9 @@ import msgspec
 from ..definitions import EffectClass, ToolId
 from ..definitions._checks import flag, one_of
 from ..definitions._identity import DEFAULT_NAMESPACE
-from ._resolution import AnyTool
+from ._resolution import AnyTool, NameTier
 from ._toolbox import Toolbox
 
-NameTier = Literal["exact", "case-insensitive", "normalized", "suffix"]
 Fold = Callable[[str], str]
 
 _CLASSES: Final[tuple[EffectClass, ...]] = get_args(EffectClass)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, Literal
 
 import attrs
 
@@ -14,9 +14,13 @@ from ..errors import DuplicateToolError
 
 AnyTool = Tool[..., object]
 
-_VERSION: Final = re.compile(
+_VERSION: Final = (
     r"v?(?P<release>[0-9]+(?:\.[0-9]+)*)(?:-(?P<prerelease>[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?"
 )
+"""Compiled by the first tool that has a version."""
+
+NameTier = Literal["exact", "case-insensitive", "normalized", "suffix"]
+"""What had to be overlooked in a name to find its tool."""
 
 Rank = tuple[object, ...]
 
@@ -30,7 +34,7 @@ def version_rank(version: str | None) -> Rank:
     """
     if version is None:
         return (0,)
-    found = _VERSION.fullmatch(version)
+    found = re.fullmatch(_VERSION, version)
     if found is None:
         return (1, version)
     release = [_number(part) for part in found["release"].split(".")]

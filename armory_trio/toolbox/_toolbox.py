@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeGuard, Unpack, cast, overl
 
 import attrs
 
-from ..definitions import BindsToTools, Middleware, ToolCall, ToolDefinition, ToolResult, is_tool, near
+from ..definitions import ToolCall, ToolDefinition, ToolResult, is_tool, near
 from ..definitions._checks import instance, members, named, seconds, shown, text
 from ..definitions._functions import kind_of, require_plain
 from ..definitions._policy import Policy, PolicyContext, after_execute_of, policy_context
@@ -19,6 +19,7 @@ from ._resolution import AnyTool, by_id, lookup
 
 if TYPE_CHECKING:  # each is loaded by the method that needs it, or by who has something to give
     from ..authority.policy import ApprovalPolicy, Gates
+    from ..definitions import BindsToTools, Middleware
     from ._offering import Manifest, Offer, ProviderName, Strictness
     from .inspection import Level, ToolboxInspection, ToolDetails, ToolOutline, ToolSummary
     from .query import Condition, Criteria, QueryResult
@@ -44,6 +45,10 @@ def _tools(value: Iterable[AnyTool]) -> tuple[AnyTool, ...]:
 
 
 def _middleware(value: Iterable[Middleware | BindsToTools]) -> tuple[Middleware | BindsToTools, ...]:
+    if isinstance(value, tuple) and not value:
+        return ()
+    from ..definitions import BindsToTools  # noqa: PLC0415  # only who has middleware pays for it
+
     found: list[Middleware | BindsToTools] = []
     for index, each in enumerate(members("toolbox", "middleware", value, "middleware, outermost first")):
         if isinstance(each, type):

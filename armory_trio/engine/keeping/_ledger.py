@@ -13,10 +13,10 @@ from ...definitions._checks import told
 from ...errors import StoreUnavailable
 from .._concurrency import Latch, is_cancelled, raise_interrupt
 from .._permits import RECORD_TIMEOUT
-from ._entries import Entry, LedgerUnavailable
 
 if TYPE_CHECKING:  # loaded by who has a key
     from ...ledger import Attempt, LedgerStore, LeftBehind
+    from ._entries import Entry
 
 _log: Final = logging.getLogger("armory_trio.engine")
 
@@ -121,6 +121,7 @@ class Ledger:
 
     async def _renew(self, entry: Entry) -> None:
         from ...ledger import FenceLost, Renew  # noqa: PLC0415  # loaded by then
+        from ._entries import LedgerUnavailable  # noqa: PLC0415  # as above
 
         try:
             if entry.attempt_id is None or entry.ended:

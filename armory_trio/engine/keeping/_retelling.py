@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
-from ...definitions import TextContent, ToolResult, result_from_json, result_to_json
+from ...definitions import TextContent, ToolResult
 from .._copies import own_copy
 
 if TYPE_CHECKING:  # loaded by who has a key
@@ -32,6 +32,8 @@ def written(result: ToolResult[object], output: OutputContract | None) -> str | 
 
 def _tried(result: ToolResult[object], output: OutputContract | None) -> str | None:
     import json  # noqa: PLC0415  # only who has a key pays for it
+
+    from ...definitions import result_to_json  # noqa: PLC0415  # as above
 
     try:
         return json.dumps(result_to_json(result, output), ensure_ascii=True, separators=(",", ":"))
@@ -97,6 +99,8 @@ def read(text: str, output: OutputContract | None) -> ToolResult[object]:
         Exception: It can't be read, or *output* refuses it.
     """
     import json  # noqa: PLC0415  # as above
+
+    from ...definitions import result_from_json  # noqa: PLC0415  # as above
 
     document: object = json.loads(text)  # halves of characters, too
     result = result_from_json(cast("dict[str, object]", document))

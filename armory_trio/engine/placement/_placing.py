@@ -9,7 +9,6 @@ from .._plan import Plan
 from .._streams import ChunkSink, Inline, drive
 from .._tool_context import Door, InlineContext, TaskContext
 from ._placed import Placed, SyncGenerator, deliver
-from ._thread import ThreadBody
 
 
 class TaskBody:
@@ -48,6 +47,8 @@ async def deliver_inline(record: Record, plan: Plan, given: object) -> object:
 def place(record: Record, plan: Plan, door: Door) -> Placed:
     """The body of *record* where it belongs. A coroutine function needs no place: its execution's task is one."""
     if plan.placement == "thread":
+        from ._thread import ThreadBody  # noqa: PLC0415  # who uses no thread does not pay for it
+
         return ThreadBody(record, plan, door)
     if plan.placement == "process":
         from ._process_body import ProcessBody  # noqa: PLC0415  # who uses no process does not pay for it

@@ -25,7 +25,7 @@ from armory_trio import (
     open_supervisor,
     tool,
 )
-from armory_trio.engine._authority import ApprovalHandler
+from armory_trio.engine._keywords import ApprovalHandler
 from tests.engine.cancelling import assert_nothing_is_held
 from tests.requirements import requirement
 

@@ -17,7 +17,7 @@ from ....definitions import (
     ElicitRequest,
     thaw_json,
 )
-from ....engine._options import Elicitor
+from ....engine._keywords import Elicitor
 from ....errors import ElicitationUnavailable
 
 _ASKER: Final[ContextVar[Elicitor | None]] = ContextVar("armory_trio_mcp_asker", default=None)

@@ -21,7 +21,7 @@ from ....definitions import (
     ElicitDeclined,
     ElicitRequest,
 )
-from ....engine._options import Elicitor
+from ....engine._keywords import Elicitor
 from ....errors import ElicitationUnavailable
 from ._request import Context
 from ._whole import whole_model

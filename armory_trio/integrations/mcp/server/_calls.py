@@ -16,7 +16,7 @@ from ....content import words_for_error
 from ....definitions import RequestContext, TextContent, ToolCall, ToolError, ToolResult
 from ....engine import CallOptions, ErrorDetail, Supervisor
 from ....engine._concurrency import open_private_nursery
-from ....engine._options import Elicitor
+from ....engine._keywords import Elicitor
 from ....errors import AdmissionClosed
 from .._content import UNDECLARED, call_result
 from ._approving import asking

@@ -1,0 +1,141 @@
+"""Names that a package imports only when somebody asks: the same for type checkers, for readers and at run time."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import armory_trio
+from armory_trio._on_demand import on_demand
+
+ROOT: Final = Path(__file__).parents[1]
+
+
+def _is_late(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def _imported(body: Iterable[ast.stmt]) -> dict[str, str]:
+    """Names, and the module within the package that each is imported from."""
+    return {
+        alias.asname: node.module or ""
+        for node in body
+        if isinstance(node, ast.ImportFrom) and node.level == 1
+        for alias in node.names
+        if alias.asname is not None
+    }
+
+
+def offered_by(package: ast.Module) -> dict[str, str]:
+    """What the ``__init__`` *package* offers, at once or on demand, and from where."""
+    late = [statement for node in package.body if isinstance(node, ast.If) for statement in node.body]
+    return _imported((*package.body, *late))
+
+
+def _told(package: ast.Module) -> dict[str, str]:
+    """What *package* hands to `on_demand`."""
+    [branch] = [node for node in package.body if isinstance(node, ast.If)]
+    [assigned] = branch.orelse
+    assert isinstance(assigned, ast.Assign)
+    assert isinstance(assigned.value, ast.Call)
+    assert ast.unparse(assigned.targets[0]) == "(__getattr__, __dir__)"
+    name, homes = assigned.value.args
+    assert ast.unparse(name) == "__name__"
+    told: dict[str, str] = ast.literal_eval(homes)
+    return told
+
+
+PACKAGES: Final = {
+    ".".join(path.parent.relative_to(ROOT).parts): ast.parse(path.read_text(encoding="utf-8"))
+    for path in sorted((ROOT / "armory_trio").rglob("__init__.py"))
+    if "import on_demand" in path.read_text(encoding="utf-8")
+}
+
+
+def test_the_face_of_the_package_is_among_them() -> None:
+    assert "armory_trio" in PACKAGES
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_what_type_checkers_are_told_is_what_there_is(package: str) -> None:
+    [branch] = [node for node in PACKAGES[package].body if isinstance(node, ast.If)]
+
+    assert _is_late(branch)
+    assert _imported(branch.body) == _told(PACKAGES[package])
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_such_a_package_holds_nothing_but_names_that_are_offered_again(package: str) -> None:
+    docstring, *rest = PACKAGES[package].body
+    imports = [node for node in rest if not _is_late(node)]
+
+    assert isinstance(docstring, ast.Expr)
+    assert [ast.unparse(node) for node in imports if not isinstance(node, ast.ImportFrom)] == []
+    assert [
+        ast.unparse(node)
+        for node in imports
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname != alias.name and alias.name not in ("TYPE_CHECKING", "on_demand")
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("package", "name"), [(package, name) for package in PACKAGES for name in _told(PACKAGES[package])]
+)
+def test_each_name_is_there_when_it_is_asked_for_and_is_listed_before(package: str, name: str) -> None:
+    module = importlib.import_module(package)
+
+    assert name in dir(module)
+    assert getattr(module, name) is getattr(module, name)
+    assert name in vars(module)
+
+
+def test_a_name_that_nobody_offers_is_missing_as_in_any_module() -> None:
+    misspelt = "Supervizor"
+
+    with pytest.raises(AttributeError, match="module 'armory_trio' has no attribute 'Supervizor'") as caught:
+        getattr(armory_trio, misspelt)
+
+    assert (caught.value.name, caught.value.obj) == ("Supervizor", armory_trio)
+    assert not hasattr(armory_trio, "__path_of_nobody__")
+
+
+def test_a_home_that_has_no_such_name_says_which_module_that_is() -> None:
+    get, _ = on_demand("armory_trio.engine", {"nothing": "_copies"})
+
+    with pytest.raises(AttributeError, match=r"armory_trio\.engine\._copies.*nothing"):
+        get("nothing")
+
+
+def test_importing_the_package_loads_neither_the_engine_nor_trio() -> None:
+    program = "import armory_trio, sys; print('trio' in sys.modules, 'armory_trio.engine' in sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert ended.stdout.split() == ["False", "False"]
+
+
+def test_defining_a_tool_loads_no_engine_and_what_runs_it_is_loaded_once() -> None:
+    program = """
+import sys
+from armory_trio import tool
+
+@tool(effect="read-only")
+async def double(number: int) -> int:
+    \"""Twice.\"""
+    return 2 * number
+
+print("armory_trio.engine" in sys.modules)
+import armory_trio, trio
+print(armory_trio.open_supervisor is armory_trio.open_supervisor, trio.run(double, 4))
+"""
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert ended.stdout.split() == ["False", "True", "8"]
