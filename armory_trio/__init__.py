@@ -10,6 +10,7 @@ from .definitions import ApprovalRequest as ApprovalRequest
 from .definitions import ArgumentIssue as ArgumentIssue
 from .definitions import AudioContent as AudioContent
 from .definitions import BatchError as BatchError
+from .definitions import BlobResourceContent as BlobResourceContent
 from .definitions import BlockingContext as BlockingContext
 from .definitions import CallDefect as CallDefect
 from .definitions import Category as Category
@@ -38,9 +39,11 @@ from .definitions import PendingApproval as PendingApproval
 from .definitions import Question as Question
 from .definitions import RequestContext as RequestContext
 from .definitions import RequiredAction as RequiredAction
+from .definitions import ResourceAnnotations as ResourceAnnotations
 from .definitions import Risk as Risk
 from .definitions import Semantics as Semantics
 from .definitions import TextContent as TextContent
+from .definitions import TextResourceContent as TextResourceContent
 from .definitions import Tool as Tool
 from .definitions import ToolCall as ToolCall
 from .definitions import ToolContext as ToolContext

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
-from typing import Final, NoReturn
+from typing import Annotated, Final, NoReturn, cast
 
-from ..definitions._call import AudioContent, Content, ImageContent, JsonContent, LinkContent, TextContent
+import msgspec
+
+from ..definitions._call import (
+    AudioContent,
+    BlobResourceContent,
+    Content,
+    ImageContent,
+    JsonContent,
+    LinkContent,
+    ResourceAnnotations,
+    TextContent,
+    TextResourceContent,
+)
 from ._scalars import encodable, image_type, octets, quote
 from ._shapes import is_row
 
@@ -17,7 +29,15 @@ MAX_VALUES: Final = 1_000_000
 """Values that are looked at one by one. A sequence of somebody's own may have no end, and no model reads so many;
 plain lists and dicts, which have one, take the shortcut and are not counted."""
 
-_BLOCKS: Final = (TextContent, JsonContent, ImageContent, AudioContent, LinkContent)
+_BLOCKS: Final = (
+    TextContent,
+    JsonContent,
+    ImageContent,
+    AudioContent,
+    LinkContent,
+    TextResourceContent,
+    BlobResourceContent,
+)
 
 
 def text_block(text: str) -> Content:
@@ -48,6 +68,8 @@ def presentable(block: Content) -> Content:
             return text_block(text)
         case JsonContent(json=text):
             return JsonContent(encodable(text))
+        case TextResourceContent(text=text):
+            return msgspec.structs.replace(block, text=encodable(text))
         case _:
             return block
 
@@ -64,7 +86,11 @@ def fault_of(block: Content) -> str | None:
         case AudioContent(data=data, media_type=media_type):
             return _media_fault(data, media_type, "audio/")
         case LinkContent(uri=uri):
-            return None if _is_str(uri) and uri else "its uri must be a str that is not empty"
+            return _uri_fault(uri)
+        case TextResourceContent(text=text):
+            return _resource_fault(block) or (None if _is_str(text) else "its text must be a str")
+        case BlobResourceContent(data=data):
+            return _resource_fault(block) or (None if _is_bytes(data) else "its data must be bytes")
 
 
 def holds_block(row: list[object] | tuple[object, ...]) -> bool:
@@ -85,7 +111,7 @@ def holds_block(row: list[object] | tuple[object, ...]) -> bool:
 
 
 def content_size(content: Iterable[Content]) -> int:
-    """How large content is, in bytes: text, JSON and links in UTF-8, pictures and sounds as they are."""
+    """How large content is, in bytes: what is words in UTF-8, pictures, sounds and other bytes as they are."""
     return sum(map(_size, content))
 
 
@@ -97,10 +123,43 @@ def _size(block: Content) -> int:
             return len(data)
         case LinkContent(uri=uri, name=name, description=description):
             return len(f"{uri}{name}{description}".encode())
+        case TextResourceContent(uri=uri, text=text, media_type=media_type):
+            return len(f"{uri}{media_type or ''}{text}".encode())
+        case BlobResourceContent(uri=uri, data=data, media_type=media_type):
+            return len(f"{uri}{media_type or ''}".encode()) + len(data)
 
 
 def _is_str(value: object) -> bool:
     return isinstance(value, str)
+
+
+def _is_bytes(value: object) -> bool:
+    return isinstance(value, bytes)
+
+
+def _uri_fault(uri: object) -> str | None:
+    return None if _is_str(uri) and uri else "its uri must be a str that is not empty"
+
+
+def _resource_fault(block: TextResourceContent | BlobResourceContent) -> str | None:
+    media_type, annotations = cast("object", block.media_type), cast("object", block.annotations)
+    if media_type is not None and not (_is_str(media_type) and media_type):
+        return "its media_type must be a str that is not empty, or None"
+    if annotations is None:
+        return _uri_fault(block.uri)
+    if not isinstance(annotations, ResourceAnnotations):
+        return "its annotations must be ResourceAnnotations, or None"
+    try:
+        msgspec.convert(msgspec.to_builtins(annotations), _Sound, strict=True)
+    except (msgspec.ValidationError, TypeError) as error:
+        return f"its annotations are wrong: {error}"
+    return _uri_fault(block.uri)
+
+
+class _Sound(ResourceAnnotations, frozen=True):
+    """What `ResourceAnnotations` must hold, for structs do not check what they are given."""
+
+    priority: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
 
 
 def _json_fault(text: object) -> str | None:

@@ -6,7 +6,17 @@ import math
 from collections.abc import Iterable
 from typing import Final, NoReturn
 
-from ..definitions._call import AudioContent, Content, ImageContent, JsonContent, LinkContent, TextContent
+from ..definitions._call import (
+    AudioContent,
+    BlobResourceContent,
+    Content,
+    ImageContent,
+    JsonContent,
+    LinkContent,
+    TextContent,
+    TextResourceContent,
+    resource_name,
+)
 from ._blocks import MAX_VALUES, block_of, fault_of, holds_block, presentable, text_block
 from ._plain import plain_text
 from ._scalars import MAX_DIGITS, TooManyDigits, bare, data_uri, encodable, join_pairs, literal, octets, quote, words
@@ -29,9 +39,12 @@ _LONGEST_KEY: Final = 60
 
 _MEDIA: Final = (ImageContent, AudioContent)
 
+_FIELDS: Final = (LinkContent, TextResourceContent)
+"""Blocks that stand in JSON as an object of their fields."""
+
 
 class Writer:
-    """Writes one value; knows where it is, what it stands in, and which pictures and sounds it took out."""
+    """Writes one value; knows where it is, what it stands in, and which blocks of bytes it took out."""
 
     __slots__ = ("_hoisted", "_hoisting", "_media", "_met", "_open", "_repeats", "_root", "_values", "path")
 
@@ -121,7 +134,9 @@ class Writer:
         if text is not None:
             return quote(text)
         block = self._block(value)
-        if block is not None and not isinstance(block, LinkContent):
+        if isinstance(block, BlobResourceContent):
+            return self._inline_resource(block)
+        if block is not None and not isinstance(block, _FIELDS):
             return self._inline(block)
         data = octets(value)
         return None if data is None else quote(data_uri(data))
@@ -221,6 +236,13 @@ class Writer:
         self._hoisted.append(block)
         kind = "image" if isinstance(block, ImageContent) else "audio"
         return quote(f"[{kind} {self._media}: {block.media_type}, {len(block.data)} bytes]")
+
+    def _inline_resource(self, block: BlobResourceContent) -> str | None:
+        """The same for a resource, which has a name of its own; None lets it be an object of its fields."""
+        if not self._hoisting:
+            return None
+        self._hoisted.append(block)
+        return quote(f"[resource {resource_name(block)}, {len(block.data)} bytes]")
 
 
 def _rank(item: object) -> tuple[int, float]:

@@ -11,6 +11,8 @@ from ._arguments import OutputInvalid as OutputInvalid
 from ._call import DEFAULT_CODES as DEFAULT_CODES
 from ._call import AudioContent as AudioContent
 from ._call import BatchError as BatchError
+from ._call import BinaryContent as BinaryContent
+from ._call import BlobResourceContent as BlobResourceContent
 from ._call import CallDefect as CallDefect
 from ._call import Category as Category
 from ._call import Content as Content
@@ -22,7 +24,9 @@ from ._call import JsonContent as JsonContent
 from ._call import LinkContent as LinkContent
 from ._call import LoopPattern as LoopPattern
 from ._call import Outcome as Outcome
+from ._call import ResourceAnnotations as ResourceAnnotations
 from ._call import TextContent as TextContent
+from ._call import TextResourceContent as TextResourceContent
 from ._call import ToolCall as ToolCall
 from ._call import ToolError as ToolError
 from ._call import ToolExecutionError as ToolExecutionError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -11,13 +11,16 @@ import msgspec
 from ..content import words_for
 from ..definitions import (
     AudioContent,
+    BlobResourceContent,
     Content,
     ImageContent,
     JsonContent,
     LinkContent,
     TextContent,
+    TextResourceContent,
     ToolResult,
 )
+from ..definitions._call import resource_name, resource_words
 from ._text import encodable
 
 __all__ = (
@@ -58,7 +61,7 @@ def pieces_of(result: ToolResult[object]) -> list[Piece]:
 
     For anything but a success the words of `words_for` come first; content that they already say is left out.
     """
-    pieces = [piece for block in result.content if (piece := _piece(block))]
+    pieces = [piece for block in result.content for piece in _pieces(block)]
     if result.outcome != "success":
         words = words_for(result)
         said = {words, *words.splitlines(), *_message_of(result)}
@@ -113,15 +116,29 @@ def _message_of(result: ToolResult[object]) -> tuple[str, ...]:
     return (result.action.message.strip(),) if result.action is not None else ()
 
 
-def _piece(block: Content) -> Piece | None:
+def _pieces(block: Content) -> Sequence[Piece]:
     match block:
         case TextContent(text=text) | JsonContent(json=text):
-            return text if text.strip() else None
+            return [text] if text.strip() else []
         case ImageContent() | AudioContent():
-            return block if block.data else f"[{noun(block)}, {media_type_of(block)}: empty]"
+            return [block if block.data else f"[{noun(block)}, {media_type_of(block)}: empty]"]
         case LinkContent(uri=uri, name=name, media_type=media_type, description=description):
             facts = ", ".join(fact for fact in (name, media_type, description) if fact)
-            return f"[link <{uri}>{': ' if facts else ''}{facts}]"
+            return [f"[link <{uri}>{': ' if facts else ''}{facts}]"]
+        case TextResourceContent():
+            return [resource_words(block)]
+        case BlobResourceContent():
+            return _pieces_of_bytes(block)
+
+
+def _pieces_of_bytes(block: BlobResourceContent) -> Sequence[Piece]:
+    """A picture or a sound behind its name; of other bytes a model is told that they are left out."""
+    named, kind = f"resource {resource_name(block)}", (block.media_type or "").lower()
+    if block.data and kind.startswith("image/"):
+        return [f"[{named}]", ImageContent(block.data, kind)]
+    if block.data and kind.startswith("audio/"):
+        return [f"[{named}]", AudioContent(block.data, kind)]
+    return [f"[{named}, {len(block.data)} bytes: left out, because it is no text, picture or sound]"]
 
 
 def _judged(media: Media, rules: MediaRules) -> Piece:

@@ -11,12 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from armory_trio import (
+    BlobResourceContent,
     Content,
     DefinitionError,
     ImageContent,
     JsonContent,
     LinkContent,
     TextContent,
+    TextResourceContent,
     ToolError,
     ToolResult,
 )
@@ -465,6 +467,8 @@ async def test_all_that_a_model_reads_of_a_result_is_inspected() -> None:
         (JsonContent(f'{{"n":{"9" * 5000},"a":["{attack}"]}}'), ("content", 0, "a", 0)),
         (JsonContent(f"not json {attack}"), ("content", 0)),
         (LinkContent("https://x.test", description=attack), ("content", 0, "description")),
+        (TextResourceContent("https://x.test", attack), ("content", 0, "text")),
+        (BlobResourceContent(attack, b"x"), ("content", 0, "uri")),
     ]
 
     for block, where in blocks:

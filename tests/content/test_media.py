@@ -5,7 +5,17 @@ import json
 import pytest
 
 from armory_trio.content import content_size, encode_content, encode_json
-from armory_trio.definitions import AudioContent, Content, ImageContent, JsonContent, LinkContent, TextContent
+from armory_trio.definitions import (
+    AudioContent,
+    BlobResourceContent,
+    Content,
+    ImageContent,
+    JsonContent,
+    LinkContent,
+    ResourceAnnotations,
+    TextContent,
+    TextResourceContent,
+)
 from tests.requirements import requirement
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 60
@@ -14,6 +24,8 @@ IMAGE = ImageContent(PNG, "image/png")
 PHOTO = ImageContent(JPEG, "image/jpeg")
 SOUND = AudioContent(b"RIFF", "audio/wav")
 LINK = LinkContent("file:///a", name="a", media_type="text/plain")
+PAGE = TextResourceContent("file:///b", "", "text/plain", ResourceAnnotations(("user",), 0.5, "2025-01-12T15:00:58Z"))
+PAPER = BlobResourceContent("file:///c", b"%PDF", "application/pdf")
 
 
 @requirement("content.bytes")
@@ -42,7 +54,7 @@ def test_other_bytes_become_a_data_uri_whatever_they_hold(data: bytes) -> None:
 
 
 @requirement("content.media-in-place")
-@pytest.mark.parametrize("block", [TextContent("a"), JsonContent("1"), IMAGE, SOUND, LINK])
+@pytest.mark.parametrize("block", [TextContent("a"), JsonContent("1"), IMAGE, SOUND, LINK, PAGE, PAPER])
 def test_a_content_block_is_kept_as_it_is(block: Content) -> None:
     assert encode_content(block) == (block,)
     assert encode_content([block]) == (block,)
@@ -108,6 +120,28 @@ def test_no_picture_becomes_base64_in_a_text() -> None:
     assert not any("iVBOR" in str(block) for block in blocks if not isinstance(block, ImageContent))
 
 
+@requirement("content.media-in-objects", "content.links-kept")
+def test_a_resource_inside_an_object_is_written_in_place_if_it_is_text_and_follows_it_if_it_is_bytes() -> None:
+    page = TextResourceContent("file:///b", "hello")
+
+    assert encode_content({"page": page, "paper": PAPER, "chart": IMAGE}) == (
+        JsonContent(
+            '{"page":{"type":"text-resource","uri":"file:///b","text":"hello"},'
+            '"paper":"[resource <file:///c>, application/pdf, 4 bytes]","chart":"[image 1: image/png, 68 bytes]"}'
+        ),
+        PAPER,
+        IMAGE,
+    )
+    assert json.loads(encode_json([PAPER])) == [
+        {
+            "type": "blob-resource",
+            "uri": "file:///c",
+            "data": "data:application/octet-stream;base64,JVBERg==",
+            "media_type": "application/pdf",
+        }
+    ]
+
+
 @requirement("content.links-kept")
 def test_text_json_and_links_inside_an_object_are_written_in_place() -> None:
     value = {"text": TextContent("\ud83d"), "empty": TextContent(""), "json": JsonContent('{"a": 1}'), "link": LINK}
@@ -146,9 +180,11 @@ def test_the_blocks_of_a_tool_are_made_presentable() -> None:
         TextContent("\\ud83d"),
         JsonContent('"\\ud83d"'),
     )
+    assert encode_content(TextResourceContent("a:b", "\ud83d")) == (TextResourceContent("a:b", "\\ud83d"),)
 
 
 @requirement("content.size")
 def test_the_size_of_content_is_its_bytes() -> None:
     assert content_size([]) == 0
     assert content_size([TextContent("é"), JsonContent("[1]"), IMAGE, SOUND, LINK]) == 2 + 3 + 68 + 4 + 10
+    assert content_size([PAGE, PAPER]) == 9 + 10 + 9 + 15 + 4

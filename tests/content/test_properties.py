@@ -14,7 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from armory_trio.content import UnencodableResult, encode_content, encode_json
-from armory_trio.definitions import AudioContent, Content, ImageContent, JsonContent, LinkContent, TextContent
+from armory_trio.definitions import (
+    AudioContent,
+    BlobResourceContent,
+    Content,
+    ImageContent,
+    JsonContent,
+    LinkContent,
+    TextContent,
+    TextResourceContent,
+)
 from tests.requirements import requirement
 
 
@@ -79,6 +88,8 @@ BLOCKS: st.SearchStrategy[Content] = (
     | st.binary(min_size=1, max_size=4).map(lambda data: ImageContent(data, "image/png"))
     | st.binary(min_size=1, max_size=4).map(lambda data: AudioContent(data, "audio/wav"))
     | ANY_TEXT.filter(bool).map(LinkContent)
+    | st.builds(TextResourceContent, ANY_TEXT.filter(bool), ANY_TEXT, st.none() | ANY_TEXT.filter(bool))
+    | st.builds(BlobResourceContent, ANY_TEXT.filter(bool), st.binary(max_size=4), st.just("application/pdf"))
 )
 
 

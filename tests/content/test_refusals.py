@@ -15,7 +15,15 @@ import msgspec
 import pytest
 
 from armory_trio.content import MAX_DEPTH, UnencodableResult, encode_content, encode_json
-from armory_trio.definitions import AudioContent, ImageContent, JsonContent, LinkContent
+from armory_trio.definitions import (
+    AudioContent,
+    BlobResourceContent,
+    ImageContent,
+    JsonContent,
+    LinkContent,
+    ResourceAnnotations,
+    TextResourceContent,
+)
 from armory_trio.errors import ArmoryError
 from tests.requirements import requirement
 
@@ -324,6 +332,13 @@ def test_what_stops_the_program_is_not_caught() -> None:
         (ImageContent(b"x", "png"), "must begin with 'image/'"),
         (AudioContent(b"x", "image/png"), "must begin with 'audio/'"),
         (LinkContent(""), "not empty"),
+        (TextResourceContent("", "x"), "uri must be a str that is not empty"),
+        (TextResourceContent("a:b", b"x"), "text must be a str"),  # type: ignore[arg-type]  # structs do not check
+        (BlobResourceContent("a:b", "eA=="), "data must be bytes"),  # type: ignore[arg-type]  # structs do not check
+        (BlobResourceContent("a:b", b"", ""), "media_type must be a str that is not empty"),
+        (TextResourceContent("a:b", "", None, {}), "must be ResourceAnnotations"),  # type: ignore[arg-type]  # as above
+        (TextResourceContent("a:b", "", None, ResourceAnnotations(priority=2)), "`float` <= 1.0 - at `$.priority`"),
+        (TextResourceContent("a:b", "", None, ResourceAnnotations(("all",))), "$.audience"),  # type: ignore[arg-type]  # as above
     ],
 )
 def test_a_content_block_that_no_provider_would_take_is_an_error(block: object, reason: str) -> None:

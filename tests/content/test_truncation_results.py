@@ -14,13 +14,16 @@ from hypothesis import strategies as st
 
 from armory_trio import (
     AudioContent,
+    BlobResourceContent,
     Content,
     DefinitionError,
     ImageContent,
     JsonContent,
     LinkContent,
     RequiredAction,
+    ResourceAnnotations,
     TextContent,
+    TextResourceContent,
     ToolError,
     ToolResult,
 )
@@ -36,6 +39,7 @@ from armory_trio.content.truncation import (
     truncate_result,
     truncate_value,
 )
+from armory_trio.definitions import BinaryContent
 from tests.requirements import requirement
 
 scalars = st.one_of(
@@ -132,6 +136,8 @@ blocks = st.lists(
         st.text().map(TextContent),
         values.map(encode_json).map(JsonContent),
         st.text(min_size=1).map(LinkContent),
+        st.builds(TextResourceContent, st.text(min_size=1), st.text(), st.none() | st.just("text/plain")),
+        st.builds(BlobResourceContent, st.just("a:b"), st.binary(max_size=60), st.none() | st.just("image/png")),
         st.binary(min_size=1, max_size=20).map(lambda data: ImageContent(data, "image/png")),
     ),
     max_size=40,
@@ -139,7 +145,7 @@ blocks = st.lists(
 
 
 def _words_size(content: tuple[Content, ...]) -> int:
-    return content_size(block for block in content if not isinstance(block, ImageContent | AudioContent))
+    return content_size(block for block in content if not isinstance(block, BinaryContent))
 
 
 def _encodable(content: list[Content]) -> tuple[Content, ...]:
@@ -154,7 +160,7 @@ def test_the_blocks_of_a_result_fit_together(content: list[Content], limit: int,
     cut = truncate_content(whole, ResultCaps(result=Cap(bytes=limit, keep=keep), media=100))  # type: ignore[arg-type]
 
     assert _words_size(cut) <= limit
-    assert content_size(block for block in cut if isinstance(block, ImageContent)) <= 100
+    assert sum(len(block.data) for block in cut if isinstance(block, BinaryContent)) <= 100
     for block in cut:
         if isinstance(block, JsonContent):
             json.loads(block.json)
@@ -191,6 +197,34 @@ def test_a_link_that_is_too_long_becomes_a_note_and_never_another_link() -> None
     cut = truncate_content([LinkContent("https://x.test/" + "a" * 5000)], ResultCaps(result=Cap(bytes=400)))
 
     assert cut == (TextContent("[a link, in bytes: 5015, left out as too long]"),)
+
+
+@requirement("truncation.content")
+def test_a_resource_keeps_its_name_and_as_much_of_its_text_as_fits_beside_it() -> None:
+    caps = ResultCaps(result=Cap(bytes=400))
+    whole = TextResourceContent("file:///a.txt", "word " * 1000, "text/plain", ResourceAnnotations(("user",)))
+
+    [cut] = truncate_content([whole], caps)
+    [note] = truncate_content([TextResourceContent("x:" + "a" * 5000, "short")], caps)
+
+    assert isinstance(cut, TextResourceContent)
+    assert (cut.uri, cut.media_type, cut.annotations) == (whole.uri, whole.media_type, whole.annotations)
+    assert 300 < content_size([cut]) <= 400
+    assert note == TextContent("[a resource, in bytes: 5007, left out as too long]")
+
+
+@requirement("truncation.media")
+def test_bytes_of_resources_count_like_pictures_and_base64_in_their_text_like_that_in_texts() -> None:
+    small, large = BlobResourceContent("a:1", b"x" * 10), BlobResourceContent("a:" + "2" * 900, b"y" * 100)
+    page = TextResourceContent("a:3", "see data:image/png;base64,AAAA")
+
+    cut = truncate_content([small, large, page], ResultCaps(media=50))
+
+    assert cut == (
+        small,
+        TextContent("[a resource, in bytes: 100, left out as too large]"),
+        TextResourceContent("a:3", "see [image/png, in bytes: 3, left out]"),
+    )
 
 
 @requirement("truncation.media")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from armory_trio import (
     AudioContent,
+    BlobResourceContent,
     CallDefect,
     DefinitionError,
     EffectDeclaration,
@@ -28,9 +29,11 @@ from armory_trio import (
     Lifecycle,
     LinkContent,
     RequiredAction,
+    ResourceAnnotations,
     Risk,
     Semantics,
     TextContent,
+    TextResourceContent,
     ToolCall,
     ToolDefinition,
     ToolError,
@@ -211,6 +214,8 @@ CONTENT = (
     JsonContent('{"a":1}'),
     ImageContent(b"\x89PNG", "image/png"),
     AudioContent(b"RIFF", "audio/wav"),
+    TextResourceContent("a:b", "words", "text/plain", ResourceAnnotations(("user",), 0.5)),
+    BlobResourceContent("a:b", b"%PDF"),
     LinkContent("file:///a", "a", None, "a file"),
 )
 RESULTS: list[ToolResult[object]] = [

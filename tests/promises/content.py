@@ -76,10 +76,12 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     ),
     "content.media-in-objects": Requirement(
         "field case 68",
-        "Pictures and sounds inside an object follow its JSON, which refers to them by number; none becomes base64 in a text.",
+        "What is bytes inside an object follows its JSON, which refers to pictures and sounds by number and to resources by "
+        "name; none becomes base64 in a text.",
     ),
     "content.links-kept": Requirement(
-        "field case 81", "Links, text and JSON blocks inside an object are written in their place, none is dropped."
+        "field case 81",
+        "Links, text, JSON and resources of text inside an object are written in their place, none is dropped.",
     ),
     "content.blocks-sound": Requirement(
         "design 7", "A content block that no provider would take is an error with the place."

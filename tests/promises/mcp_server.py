@@ -45,8 +45,8 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     # -- calling
     "mcp-server.values": Requirement(
         "design 13, surroundings 1.9",
-        "A value comes as words, and as structured content where it is an object or was promised; pictures, sounds and "
-        "links come as what they are, or described to clients that cannot show them.",
+        "A value comes as words, and as structured content where it is an object or was promised; pictures, sounds, "
+        "links and resources come as what they are, or described to clients that cannot show them.",
     ),
     "mcp-server.promised": Requirement(
         "design 13", "An output schema is listed only where what comes out is sure to fit it."

@@ -7,7 +7,7 @@ import base64
 import pytest
 from anthropic.types import Message
 
-from armory_trio import ImageContent, LinkContent, RequiredAction, ToolResult
+from armory_trio import BlobResourceContent, ImageContent, LinkContent, RequiredAction, ToolResult
 from armory_trio.providers import MessageError, OtherCall
 from armory_trio.providers.anthropic import parse_tool_calls
 from tests.requirements import requirement
@@ -202,6 +202,19 @@ def test_no_block_is_blank() -> None:
     assert [block["content"] for block in blocks] == [
         [{"type": "text", "text": "The tool ran and returned nothing."}],
         [{"type": "text", "text": "[link <file:///a.txt>: a.txt]"}],
+    ]
+
+
+@requirement("providers.media", "providers.no-dropped-content")
+def test_a_resource_that_is_a_picture_is_shown_behind_its_name() -> None:
+    turn = parse_tool_calls([use("a")])
+
+    [entry] = turn.reply([success(turn.calls[0], BlobResourceContent("file:///a.png", b"x", "image/PNG"))])
+
+    [block] = entries(entry)
+    assert block["content"] == [
+        {"type": "text", "text": "[resource <file:///a.png>, image/PNG]"},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "eA=="}},
     ]
 
 

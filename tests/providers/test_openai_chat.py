@@ -8,7 +8,14 @@ from types import SimpleNamespace
 import pytest
 from openai.types.chat import ChatCompletion
 
-from armory_trio import AudioContent, ImageContent, JsonContent, LinkContent
+from armory_trio import (
+    AudioContent,
+    BlobResourceContent,
+    ImageContent,
+    JsonContent,
+    LinkContent,
+    TextResourceContent,
+)
 from armory_trio.providers import MessageError, OtherCall
 from armory_trio.providers.openai import parse_chat_tool_calls
 from tests.requirements import requirement
@@ -230,6 +237,9 @@ def test_what_cannot_be_sent_is_described() -> None:
                 AudioContent(b"xyz", "audio/wav"),
                 LinkContent("https://example.org/a", "A", "text/plain", "about a"),
                 LinkContent("https://example.org/b"),
+                TextResourceContent("file:///a.txt", "inside", "text/plain"),
+                BlobResourceContent("file:///a.pdf", b"%PDF", "application/pdf"),
+                BlobResourceContent("file:///a.wav", b"RIFF", "audio/wav"),
             )
         ]
     )
@@ -241,6 +251,10 @@ def test_what_cannot_be_sent_is_described() -> None:
         "[audio, audio/wav, 3 bytes: left out, because this provider does not take it in a tool result]",
         "[link <https://example.org/a>: A, text/plain, about a]",
         "[link <https://example.org/b>]",
+        "[resource <file:///a.txt>, text/plain]\ninside",
+        "[resource <file:///a.pdf>, application/pdf, 4 bytes: left out, because it is no text, picture or sound]",
+        "[resource <file:///a.wav>, audio/wav]",
+        "[audio, audio/wav, 4 bytes: left out, because this provider does not take it in a tool result]",
     ]
 
 

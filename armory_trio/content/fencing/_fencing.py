@@ -16,13 +16,18 @@ import msgspec
 from ...definitions._call import (
     DEFAULT_CODES,
     AudioContent,
+    BinaryContent,
+    BlobResourceContent,
     Content,
     ImageContent,
     JsonContent,
     LinkContent,
     TextContent,
+    TextResourceContent,
     ToolError,
     ToolResult,
+    resource_name,
+    resource_words,
 )
 from ...definitions._plurals import counted
 from ...errors import DefinitionError
@@ -34,7 +39,6 @@ from ._defusing import defuse
 from ._style import Fence
 
 R = TypeVar("R")
-Media = ImageContent | AudioContent
 
 _MEDIA_TYPE: Final = r"[\w!#$&^.+-]{1,64}/[\w!#$&^.+-]{1,64}(; ?[\w-]{1,32}=[\w.+-]{1,64}){0,4}"
 _UNKNOWN_TYPE: Final = "application/octet-stream"
@@ -71,9 +75,10 @@ def is_fenced(text: str, fence: Fence) -> bool:
 
 
 def fence_content(content: Sequence[Content], fence: Fence, caps: ResultCaps | None = None) -> tuple[Content, ...]:
-    """Content blocks with all their words in one fenced text block, and the pictures and sounds after it.
+    """Content blocks with all their words in one fenced text block, and what is bytes after it.
 
-    JSON stands in the fence as its text. In the place of a picture or sound the words say which one belongs there.
+    JSON stands in the fence as its text, and so do resources of text. In the place of a picture, a sound or a resource of
+    bytes the words say which one belongs there; behind the fence such a resource goes by its number, ``resource:2``.
     JSON without any string holds no words: alone, it is left as it is. A media type that is none becomes the unknown one.
 
     Args:
@@ -94,7 +99,8 @@ def fence_content(content: Sequence[Content], fence: Fence, caps: ResultCaps | N
         blocks = truncate_content([_defused(block, fence) for block in content], caps, cap=inner)
     numbers = itertools.count(1)
     words = "\n\n".join(_words(block, numbers) for block in blocks)
-    media = [_without_words(block) for block in blocks if isinstance(block, ImageContent | AudioContent)]
+    binary = [block for block in blocks if isinstance(block, BinaryContent)]
+    media = [_without_words(block, number) for number, block in enumerate(binary, 1)]
     return (TextContent(fence_text(words, fence, cap)), *media)
 
 
@@ -208,11 +214,17 @@ def _is_fenced_block(block: Content, fence: Fence) -> bool:
     return isinstance(block, TextContent) and is_fenced(block.text, fence)
 
 
-def _without_words(media: Media) -> Media:
-    """*media*, which follows the fence; a media type that is none could say anything there, and is not told."""
-    if re.fullmatch(_MEDIA_TYPE, media.media_type, re.ASCII) is not None:
-        return media
-    return msgspec.structs.replace(media, media_type=_UNKNOWN_TYPE)
+def _without_words(block: BinaryContent, number: int) -> BinaryContent:
+    """*block*, which follows the fence and could say anything there by what is text of it.
+
+    A media type that is none becomes the unknown one, and a resource goes by the number that it has in the fence.
+    """
+    kind = block.media_type or _UNKNOWN_TYPE
+    if re.fullmatch(_MEDIA_TYPE, kind, re.ASCII) is None:
+        kind = _UNKNOWN_TYPE
+    if isinstance(block, BlobResourceContent):
+        return BlobResourceContent(f"resource:{number}", block.data, kind)
+    return block if kind == block.media_type else msgspec.structs.replace(block, media_type=kind)
 
 
 def _defused(block: Content, fence: Fence) -> Content:
@@ -221,6 +233,8 @@ def _defused(block: Content, fence: Fence) -> Content:
             return TextContent(defuse(text, fence.style.name, fence.token))
         case JsonContent(json=text):
             return JsonContent(defuse(text, fence.style.name, fence.token))
+        case TextResourceContent(text=text):
+            return msgspec.structs.replace(block, text=defuse(text, fence.style.name, fence.token))
         case _:
             return block
 
@@ -235,3 +249,7 @@ def _words(block: Content, numbers: itertools.count[int]) -> str:
             return f"[audio {next(numbers)}: {kind}]"
         case LinkContent(uri=uri, name=name, description=description):
             return " ".join(part for part in (name, f"<{uri}>", description) if part)
+        case TextResourceContent():
+            return resource_words(block)
+        case BlobResourceContent():
+            return f"[resource {next(numbers)}: {resource_name(block)}]"

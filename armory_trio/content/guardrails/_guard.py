@@ -10,7 +10,17 @@ import attrs
 import msgspec
 import trio
 
-from ...definitions._call import AudioContent, Content, ImageContent, JsonContent, LinkContent, TextContent, ToolResult
+from ...definitions._call import (
+    AudioContent,
+    BlobResourceContent,
+    Content,
+    ImageContent,
+    JsonContent,
+    LinkContent,
+    TextContent,
+    TextResourceContent,
+    ToolResult,
+)
 from ...definitions._checks import members, one_of, seconds, shown
 from ...errors import DefinitionError
 from ._verdict import DETECTOR_FAILED, Detector, Verdict, name_of
@@ -151,7 +161,7 @@ async def inspect_result(result: ToolResult[object], guard: Guard) -> Inspection
     """Ask *guard* about what a model would read of *result*.
 
     ``where`` of a verdict begins with ``content`` and the index of the block; a path in a JSON block follows. What a
-    tool says in its error is looked at, too, below ``error``. Pictures and sounds are not looked into.
+    tool says in its error is looked at, too, below ``error``. Bytes are not looked into.
     """
     return await guard.inspect(readable(result))
 
@@ -175,5 +185,9 @@ def _words(block: Content) -> object:
                 return text
         case LinkContent(uri=uri, name=name, description=description):
             return {"uri": uri, "name": name, "description": description}
+        case TextResourceContent(uri=uri, text=text, media_type=media_type):
+            return {"uri": uri, "media_type": media_type, "text": text}
+        case BlobResourceContent(uri=uri, media_type=media_type):
+            return {"uri": uri, "media_type": media_type}
         case ImageContent() | AudioContent():
             return None

@@ -11,14 +11,17 @@ import attrs
 import msgspec
 
 from ...definitions._call import (
-    AudioContent,
+    BinaryContent,
+    BlobResourceContent,
     Content,
     ImageContent,
     JsonContent,
     LinkContent,
     TextContent,
+    TextResourceContent,
     ToolError,
     ToolResult,
+    resource_words,
 )
 from ...definitions._pending import RequiredAction
 from .._blocks import content_size
@@ -34,7 +37,6 @@ from ._spill import SpillDirectory
 from ._text import size_of, truncate_text
 
 R = TypeVar("R")
-Media = ImageContent | AudioContent
 
 _BLANK: Final = "(white space)"
 
@@ -151,7 +153,7 @@ def _bounded_action(action: RequiredAction, cap: Cap, around: int) -> RequiredAc
 
 
 def _fits(content: Iterable[Content], cap: Cap) -> bool:
-    texts = [_words(block) for block in content if not isinstance(block, Media)]
+    texts = [_words(block) for block in content if not isinstance(block, BinaryContent)]
     sizes = [size_of(text) for text in texts]
     room = cap.room
     return (
@@ -161,25 +163,33 @@ def _fits(content: Iterable[Content], cap: Cap) -> bool:
     )
 
 
-def _words(block: TextContent | JsonContent | LinkContent) -> str:
+def _words(block: TextContent | JsonContent | LinkContent | TextResourceContent) -> str:
     match block:
         case TextContent(text=text) | JsonContent(json=text):
             return text
         case LinkContent(uri=uri, name=name, description=description):
             return f"{uri}{name}{description}"
+        case TextResourceContent():
+            return resource_words(block)
 
 
 def _bounded_media(content: Iterable[Content], limit: int | None) -> Iterable[Content]:
     left = limit
     for block in content:
-        if not isinstance(block, Media) or left is None:
+        if not isinstance(block, BinaryContent) or left is None:
             yield block
         elif len(block.data) <= left:
             left -= len(block.data)
             yield block
         else:
-            kind = "image" if isinstance(block, ImageContent) else "audio"
-            yield TextContent(f"[{kind} {block.media_type}, in bytes: {len(block.data)}, left out as too large]")
+            yield TextContent(f"[{_kind(block)}, in bytes: {len(block.data)}, left out as too large]")
+
+
+def _kind(block: BinaryContent) -> str:
+    """What a note calls a block of bytes. The name of a resource may be of any length, and is not in it."""
+    if isinstance(block, BlobResourceContent):
+        return "a resource"
+    return f"{'image' if isinstance(block, ImageContent) else 'audio'} {block.media_type}"
 
 
 def _without_blobs(block: Content) -> Content:
@@ -188,6 +198,8 @@ def _without_blobs(block: Content) -> Content:
             return TextContent(strip_blobs(text))
         case JsonContent(json=text):
             return JsonContent(strip_blobs(text))
+        case TextResourceContent(text=text):
+            return msgspec.structs.replace(block, text=strip_blobs(text))
         case _:
             return block
 
@@ -202,14 +214,14 @@ def _spilled(content: Sequence[Content], spill: SpillDirectory | None, cap: Cap)
     if size_of(told).bytes > half or cap.lines == 0:
         return None
     with suppress(OSError):
-        spill.write("\n\n".join(_words(block) for block in content if not isinstance(block, Media)), path)
+        spill.write("\n\n".join(_words(block) for block in content if not isinstance(block, BinaryContent)), path)
         return told
     return None
 
 
 def _shared(content: Sequence[Content], cap: Cap) -> Iterable[Content]:
     """The blocks, each cut to its share, and a note where some are missing. Pictures and sounds stay."""
-    places = [place for place, block in enumerate(content) if not isinstance(block, Media)]
+    places = [place for place, block in enumerate(content) if not isinstance(block, BinaryContent)]
     octets = cap.characters is None or cap.bytes is not None
     sizes = [content_size([content[place]]) if octets else len(_words_at(content, place)) for place in places]
     limit = min(bound for bound in (cap.bytes, cap.characters) if bound is not None)
@@ -221,13 +233,13 @@ def _shared(content: Sequence[Content], cap: Cap) -> Iterable[Content]:
             yield TextContent(f"[... blocks left out: {len(lost)}]")
         if place not in range(lost[0], lost[-1] + 1) if lost else True:
             yield _cut(block, attrs.evolve(cap, bytes=shares.level if octets else None, characters=shares.level))
-        elif isinstance(block, Media):
+        elif isinstance(block, BinaryContent):
             yield block
 
 
 def _words_at(content: Sequence[Content], place: int) -> str:
     block = content[place]
-    return "" if isinstance(block, Media) else _words(block)
+    return "" if isinstance(block, BinaryContent) else _words(block)
 
 
 def _cut(block: Content, cap: Cap) -> Content:
@@ -240,8 +252,19 @@ def _cut(block: Content, cap: Cap) -> Content:
             return _readable(text, cap)
         case LinkContent() if not _fits([block], cap):
             return TextContent(f"[a link, in bytes: {content_size([block])}, left out as too long]")
+        case TextResourceContent():
+            return _cut_resource(block, cap)
         case _:
             return block
+
+
+def _cut_resource(block: TextResourceContent, cap: Cap) -> Content:
+    """*block* with as much of its text as fits beside its name, or a note where there is no room for that."""
+    bare = msgspec.structs.replace(block, text="")
+    if not _fits([bare], cap):
+        return TextContent(f"[a resource, in bytes: {content_size([block])}, left out as too long]")
+    text = truncate_text(block.text, cap.narrowed(size_of(_words(bare)).bytes))
+    return msgspec.structs.replace(block, text=text)
 
 
 def _readable(text: str, cap: Cap) -> TextContent:

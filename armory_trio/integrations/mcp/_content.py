@@ -11,7 +11,18 @@ from mcp import types
 from mcp.types.version import is_version_at_least
 
 from ...content import encode_json, words_for
-from ...definitions import AudioContent, Content, ImageContent, JsonContent, LinkContent, TextContent, ToolResult
+from ...definitions import (
+    AudioContent,
+    BlobResourceContent,
+    Content,
+    ImageContent,
+    JsonContent,
+    LinkContent,
+    ResourceAnnotations,
+    TextContent,
+    TextResourceContent,
+    ToolResult,
+)
 from ._meta import ACTION, EFFECT, ERROR, EXECUTION, OUTCOME
 
 _AUDIO_SINCE: Final = "2025-03-26"
@@ -28,16 +39,33 @@ def mcp_block(block: Content, version: str) -> types.ContentBlock:
         case TextContent(text=text) | JsonContent(json=text):
             return types.TextContent(text=text)
         case ImageContent(data=data, media_type=media_type):
-            return types.ImageContent(data=base64.b64encode(data).decode("ascii"), mime_type=media_type)
+            return types.ImageContent(data=_base64(data), mime_type=media_type)
         case AudioContent(data=data, media_type=media_type):
             if not is_version_at_least(version, _AUDIO_SINCE):
                 return types.TextContent(text=f"[audio {media_type}, {len(data)} bytes]")
-            return types.AudioContent(data=base64.b64encode(data).decode("ascii"), mime_type=media_type)
+            return types.AudioContent(data=_base64(data), mime_type=media_type)
         case LinkContent(uri=uri, name=name, media_type=media_type, description=description):
             if not is_version_at_least(version, _LINKS_SINCE):
                 said = (name, f"<{uri}>", media_type or "", description)
                 return types.TextContent(text=" ".join(part for part in said if part))
             return types.ResourceLink(uri=uri, name=name or uri, mime_type=media_type, description=description or None)
+        case TextResourceContent(uri=uri, text=text, media_type=media_type, annotations=annotations):
+            inside = types.TextResourceContents(uri=uri, text=text, mime_type=media_type)
+            return types.EmbeddedResource(resource=inside, annotations=_annotations(annotations))
+        case BlobResourceContent(uri=uri, data=data, media_type=media_type, annotations=annotations):
+            held = types.BlobResourceContents(uri=uri, blob=_base64(data), mime_type=media_type)
+            return types.EmbeddedResource(resource=held, annotations=_annotations(annotations))
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _annotations(given: ResourceAnnotations | None) -> types.Annotations | None:
+    if given is None:
+        return None
+    audience = list(given.audience) or None
+    return types.Annotations(audience=audience, priority=given.priority, last_modified=given.last_modified)
 
 
 def call_result(result: ToolResult[object], version: str, *, promised: bool, wrapped: bool) -> types.CallToolResult:

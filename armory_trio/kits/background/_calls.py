@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from ...definitions import AudioContent, Category, Content, Effect, ImageContent, TextContent, ToolResult
+from ...definitions import BinaryContent, Category, Content, Effect, TextContent, ToolResult
 from ...engine import AbortAnswer, Snapshot
 
 BackgroundStatus = Literal["queued", "running", "stopping", "completed", "failed", "cancelled", "action_required"]
@@ -141,11 +141,11 @@ def cut(text: str, offset: int, most: int) -> tuple[str, int]:
 def content_from(result: ToolResult[object], offset: int, most: int) -> tuple[tuple[Content, ...], int]:
     """The content of *result* from character *offset* on, and how many characters follow.
 
-    As long as it fits it is the content as it is. Pictures and sounds come with the first part.
+    As long as it fits it is the content as it is. Pictures, sounds and other bytes come with the first part.
     """
     text = words_of(result)
     if not offset and len(text) <= most:
         return result.content, 0
     part, left = cut(text, offset, most)
-    media = () if offset else tuple(each for each in result.content if isinstance(each, ImageContent | AudioContent))
+    media = () if offset else tuple(each for each in result.content if isinstance(each, BinaryContent))
     return (*((TextContent(part),) if part else ()), *media), left

@@ -5,12 +5,21 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, cast
+from typing import Final, Literal, cast
 
 from ....content import encode_json
-from ....definitions import AudioContent, ImageContent, LinkContent, TextContent
-from ....definitions._call import Content
+from ....definitions import (
+    AudioContent,
+    BlobResourceContent,
+    ImageContent,
+    LinkContent,
+    ResourceAnnotations,
+    TextContent,
+    TextResourceContent,
+)
+from ....definitions._call import Content, resource_name, resource_words
 
+_ROLES: Final[tuple[Literal["user", "assistant"], ...]] = ("user", "assistant")
 _SHOWN: Final = 2_000
 """Characters of something unknown that are shown."""
 
@@ -18,7 +27,7 @@ _SHOWN: Final = 2_000
 def value_of(answer: Mapping[str, object]) -> object:
     """The value of a result that is no error.
 
-    Structured content is the value; pictures, sounds and links beside it follow it in a list, and words beside it,
+    Structured content is the value; pictures, sounds, links and resources beside it follow it in a list, and words beside it,
     which say the same, are left out. Without it one text is a str, nothing at all is None, and whatever else there is
     is a list of content blocks.
     """
@@ -51,6 +60,10 @@ def _words(block: Content) -> str:
             return f"{name} <{uri}>".strip()
         case ImageContent(media_type=media_type) | AudioContent(media_type=media_type):
             return f"[{media_type}]"
+        case TextResourceContent():
+            return resource_words(block)
+        case BlobResourceContent():
+            return f"[resource {resource_name(block)}]"
         case _:
             return ""
 
@@ -117,17 +130,27 @@ def _resource(given: Mapping[str, object]) -> Content | None:
         return None
     inner = cast("Mapping[str, object]", resource)
     uri, kind, text = inner.get("uri"), inner.get("mimeType"), inner.get("text")
-    named = f"{uri}, {kind}" if isinstance(kind, str) else f"{uri}"
-    if isinstance(text, str):
-        return TextContent(f"[resource {named}]\n{text}")
-    data = _bytes(inner.get("blob"))
-    if data is None:
+    if not isinstance(uri, str) or not uri:
         return None
-    if data and isinstance(kind, str) and kind.startswith("image/"):
-        return ImageContent(data, kind)
-    if data and isinstance(kind, str) and kind.startswith("audio/"):
-        return AudioContent(data, kind)
-    return TextContent(f"[resource {named}: {len(data):,} bytes, which are not shown]")
+    media_type = kind if isinstance(kind, str) and kind else None
+    annotations = _annotations(_object(given.get("annotations")))
+    if isinstance(text, str):
+        return TextResourceContent(uri, text, media_type, annotations)
+    data = _bytes(inner.get("blob"))
+    return None if data is None else BlobResourceContent(uri, data, media_type, annotations)
+
+
+def _annotations(given: Mapping[str, object]) -> ResourceAnnotations | None:
+    """What is said in the words of the protocol; anything else is passed over, for it says nothing about the content."""
+    listed, priority, modified = given.get("audience"), given.get("priority"), given.get("lastModified")
+    named = cast("list[object]", listed) if isinstance(listed, list) else ()
+    sound = isinstance(priority, int | float) and not isinstance(priority, bool) and 0 <= priority <= 1
+    found = ResourceAnnotations(
+        tuple(role for role in _ROLES if role in named),
+        float(cast("float", priority)) if sound else None,
+        modified if isinstance(modified, str) else None,
+    )
+    return None if found == ResourceAnnotations() else found
 
 
 def _bytes(value: object) -> bytes | None:

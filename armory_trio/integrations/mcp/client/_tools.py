@@ -7,8 +7,8 @@ from typing import Final, cast
 
 import attrs
 
-from ....definitions import ImageContent, OutputContract, Risk, Tool, define_tool
-from ....definitions._call import AudioContent, LinkContent
+from ....definitions import OutputContract, Risk, Tool, define_tool
+from ....definitions._call import BinaryContent, LinkContent, TextResourceContent
 from ....definitions._effects import EffectDeclaration, EffectTarget, parse_effect
 from ....definitions._options import Declarations, refuse_unknown
 from ....errors import DefinitionError
@@ -111,7 +111,7 @@ def _reading(listed: Listed, options: ClientOptions) -> tuple[EffectDeclaration 
 
 
 class _Structured(OutputContract):
-    """What the structured part of a result promises; pictures, sounds and links beside it are nobody's promise."""
+    """What the structured part of a result promises; pictures, sounds, links and resources beside it are nobody's promise."""
 
     __slots__ = ("_inner",)
 
@@ -133,7 +133,7 @@ class _Structured(OutputContract):
 def _structured(value: object) -> object:
     if isinstance(value, list):
         first, *others = cast("list[object]", value) or [None]
-        if others and all(isinstance(each, ImageContent | AudioContent | LinkContent) for each in others):
+        if others and all(isinstance(each, BinaryContent | LinkContent | TextResourceContent) for each in others):
             return first
         return cast("list[object]", value)
     return value

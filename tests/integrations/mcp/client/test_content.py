@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from armory_trio.content import encode_content
-from armory_trio.definitions import AudioContent, ImageContent, LinkContent, TextContent
+from armory_trio.definitions import (
+    AudioContent,
+    BlobResourceContent,
+    ImageContent,
+    LinkContent,
+    ResourceAnnotations,
+    TextContent,
+    TextResourceContent,
+)
 from armory_trio.integrations.mcp.client._content import blocks_of, error_text, value_of
 from armory_trio.integrations.mcp.client._lines import LineSplitter, TooLong
 from armory_trio.integrations.mcp.client._progress import percent_of
@@ -37,23 +45,31 @@ def text(words: str) -> dict[str, object]:
         pytest.param(LINK, LinkContent("file:///a.txt", "a.txt", "text/plain"), id="link"),
         pytest.param(
             {"type": "resource", "resource": {"uri": "x:1", "mimeType": "text/x", "text": "inside"}},
-            TextContent("[resource x:1, text/x]\ninside"),
+            TextResourceContent("x:1", "inside", "text/x"),
             id="text resource",
         ),
         pytest.param(
             {"type": "resource", "resource": {"uri": "x:1", "mimeType": "image/png", "blob": PNG}},
-            ImageContent(b"\x89PNG\r\n\x1a\n", "image/png"),
+            BlobResourceContent("x:1", b"\x89PNG\r\n\x1a\n", "image/png"),
             id="picture resource",
         ),
         pytest.param(
-            {"type": "resource", "resource": {"uri": "x:1", "mimeType": "audio/wav", "blob": "AAAA"}},
-            AudioContent(b"\0\0\0", "audio/wav"),
-            id="sound resource",
+            {
+                "type": "resource",
+                "resource": {"uri": "x:1", "blob": "AAAA"},
+                "annotations": {"audience": ["assistant", "user"], "priority": 1, "lastModified": "2025-01-12"},
+            },
+            BlobResourceContent("x:1", b"\0\0\0", None, ResourceAnnotations(("user", "assistant"), 1.0, "2025-01-12")),
+            id="other resource",
         ),
         pytest.param(
-            {"type": "resource", "resource": {"uri": "x:1", "blob": "AAAA"}},
-            TextContent("[resource x:1: 3 bytes, which are not shown]"),
-            id="other resource",
+            {
+                "type": "resource",
+                "resource": {"uri": "x:1", "mimeType": "", "text": ""},
+                "annotations": {"audience": ["all", 5], "priority": 7, "lastModified": 5},
+            },
+            TextResourceContent("x:1", ""),
+            id="resource with annotations that are none",
         ),
     ],
 )
@@ -76,6 +92,8 @@ def test_each_kind_is_kept(entry: dict[str, object], block: object) -> None:
         {"type": "resource_link", "uri": ""},
         {"type": "resource", "resource": "x"},
         {"type": "resource", "resource": {"uri": "x:1"}},
+        {"type": "resource", "resource": {"uri": "", "text": "x"}},
+        {"type": "resource", "resource": {"uri": "x:1", "blob": "no base64!"}},
         "words",
         None,
     ],
@@ -101,6 +119,11 @@ def test_what_is_of_no_known_kind_is_described(entry: object) -> None:
             [{"n": 1}, LinkContent("file:///a.txt", "a.txt", "text/plain")],
             id="structure and link",
         ),
+        pytest.param(
+            {"content": [{"type": "resource", "resource": {"uri": "x:1", "text": "in"}}], "structuredContent": {}},
+            [{}, TextResourceContent("x:1", "in")],
+            id="structure and resource",
+        ),
     ],
 )
 def test_the_value_of_an_answer(answer: dict[str, object], value: object) -> None:
@@ -115,9 +138,11 @@ def test_the_value_of_an_answer(answer: dict[str, object], value: object) -> Non
         ({"content": [], "structuredContent": {"why": 1}}, '{"why":1}'),
         ({"content": [LINK]}, "a.txt <file:///a.txt>"),
         ({"content": [{"type": "image", "data": PNG, "mimeType": "image/png"}]}, "[image/png]"),
+        ({"content": [{"type": "resource", "resource": {"uri": "x:1", "text": "no"}}]}, "[resource <x:1>]\nno"),
+        ({"content": [{"type": "resource", "resource": {"uri": "x:1", "blob": PNG}}]}, "[resource <x:1>]"),
         ({}, "the tool reported an error, without a word about it"),
     ],
-    ids=["texts", "a structure", "a link", "a picture", "nothing"],
+    ids=["texts", "a structure", "a link", "a picture", "a resource", "bytes", "nothing"],
 )
 def test_the_words_of_an_error(answer: dict[str, object], words: str) -> None:
     assert error_text(answer) == words

@@ -21,6 +21,7 @@ from armory_trio import (
     ElicitAnswer,
     ImageContent,
     TextContent,
+    TextResourceContent,
     Toolbox,
     ToolContext,
     ToolFailure,
@@ -104,9 +105,20 @@ async def test_audio_content() -> Sound:
 
 
 @tool(effect="read-only")
+async def test_embedded_resource() -> TextResourceContent:
+    """Answer a resource."""
+    return TextResourceContent("test://embedded-resource", "This is an embedded resource content.", "text/plain")
+
+
+@tool(effect="read-only")
 async def test_multiple_content_types() -> list[object]:
     """Answer several kinds of content."""
-    return [TextContent("Multiple content types test:"), ImageContent(PNG, "image/png")]
+    text = '{"test":"data","value":123}'
+    return [
+        TextContent("Multiple content types test:"),
+        ImageContent(PNG, "image/png"),
+        TextResourceContent("test://mixed-content-resource", text, "application/json"),
+    ]
 
 
 @tool(effect="read-only")
@@ -174,6 +186,7 @@ TOOLBOX: Final = Toolbox(
         test_simple_text,
         test_image_content,
         test_audio_content,
+        test_embedded_resource,
         test_multiple_content_types,
         test_tool_with_logging,
         test_error_handling,

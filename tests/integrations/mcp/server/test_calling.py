@@ -12,10 +12,13 @@ from mcp.shared.exceptions import MCPError
 from armory_trio import (
     ApprovalPolicy,
     AudioContent,
+    BlobResourceContent,
     ImageContent,
     LinkContent,
     RequestContext,
+    ResourceAnnotations,
     TextContent,
+    TextResourceContent,
     Toolbox,
     ToolCall,
     ToolContext,
@@ -85,6 +88,17 @@ async def linked() -> LinkContent:
     return LinkContent("file:///a.txt", "a.txt", "text/plain", "the first")
 
 
+ABOUT: Final = ResourceAnnotations(("user",), 0.5, "2025-01-12T15:00:58Z")
+
+
+@tool(effect="read-only")
+async def included() -> list[object]:
+    return [
+        TextResourceContent("file:///a.txt", "inside", "text/plain", ABOUT),
+        BlobResourceContent("file:///a.pdf", b"%PDF", annotations=ResourceAnnotations()),
+    ]
+
+
 @tool(effect="read-only")
 async def sound() -> AudioContent:
     return AudioContent(b"RIFF", "audio/wav")
@@ -96,7 +110,7 @@ async def chunks():  # type: ignore[no-untyped-def]  # pyright: ignore[reportUnk
         yield number
 
 
-BOX: Final = Toolbox([add, leaky, point, numbers, words, mapping, nothing, streamed, linked, sound, chunks])
+BOX: Final = Toolbox([add, leaky, point, numbers, words, mapping, nothing, streamed, linked, included, sound, chunks])
 
 
 @requirement("mcp-server.values")
@@ -136,6 +150,22 @@ async def test_pictures_sounds_and_links_come_as_what_they_are() -> None:
     assert isinstance(blocks[1], types.ImageContent) and blocks[1].data == "iVBORw=="
     assert isinstance(blocks[2], types.ResourceLink)
     assert (blocks[2].uri, blocks[2].name, blocks[2].description) == ("file:///a.txt", "a.txt", "the first")
+
+
+@requirement("mcp-server.values")
+@on_each_protocol
+async def test_resources_come_with_what_they_hold_and_whom_they_are_for(mode: Mode) -> None:
+    async with serving(BOX) as (server, _), client_of(server, mode) as client:
+        blocks = (await client.call_tool("included", {})).content
+
+    assert [block.model_dump(by_alias=True, exclude_none=True) for block in blocks] == [
+        {
+            "type": "resource",
+            "resource": {"uri": "file:///a.txt", "mimeType": "text/plain", "text": "inside"},
+            "annotations": {"audience": ["user"], "priority": 0.5, "lastModified": "2025-01-12T15:00:58Z"},
+        },
+        {"type": "resource", "resource": {"uri": "file:///a.pdf", "blob": "JVBERg=="}, "annotations": {}},
+    ]
 
 
 @requirement("mcp-server.values")
