@@ -22,7 +22,7 @@ from .._content import UNDECLARED, call_result
 from ._approving import asking
 from ._asking import Questions, ask_over, asks_by_answering, can_ask
 from ._catalogue import Entry
-from ._request import Context, ContextOf, call_of, context_of, key_of, request_of
+from ._request import Context, ContextOf, call_of, context_of, key_of, request_of, streaming
 from ._telling import Teller
 
 if TYPE_CHECKING:
@@ -208,7 +208,8 @@ class Calls:
         with hub.relay.line(making.call.id) as line:
             async with open_private_nursery() as nursery:
                 nursery.start_soon(line.deliver, teller, name=f"armory_trio: mcp hears {making.call.id}")
-                answer = await run()
+                async with streaming(context):
+                    answer = await run()
                 hub.relay.catch_up()
                 line.end()
         return answer

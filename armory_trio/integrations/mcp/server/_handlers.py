@@ -10,10 +10,14 @@ from mcp import types
 from ._request import McpRequest
 
 ListResources = Callable[[McpRequest, types.PaginatedRequestParams], Awaitable[types.ListResourcesResult]]
-ReadResource = Callable[[McpRequest, types.ReadResourceRequestParams], Awaitable[types.ReadResourceResult]]
+ReadResource = Callable[
+    [McpRequest, types.ReadResourceRequestParams], Awaitable[types.ReadResourceResult | types.InputRequiredResult]
+]
 ListTemplates = Callable[[McpRequest, types.PaginatedRequestParams], Awaitable[types.ListResourceTemplatesResult]]
 ListPrompts = Callable[[McpRequest, types.PaginatedRequestParams], Awaitable[types.ListPromptsResult]]
-GetPrompt = Callable[[McpRequest, types.GetPromptRequestParams], Awaitable[types.GetPromptResult]]
+GetPrompt = Callable[
+    [McpRequest, types.GetPromptRequestParams], Awaitable[types.GetPromptResult | types.InputRequiredResult]
+]
 Complete = Callable[[McpRequest, types.CompleteRequestParams], Awaitable[types.CompleteResult]]
 
 
@@ -26,7 +30,8 @@ class Resources:
 
     Args:
         list: Answers ``resources/list``.
-        read: Answers ``resources/read``.
+        read: Answers ``resources/read``; to clients of protocol 2026-07-28 also with a question, whose answer comes with
+            their next request. What it hands out as its state is its own to check.
         templates: Answers ``resources/templates/list``; None if there are none.
     """
 
@@ -41,7 +46,7 @@ class Prompts:
 
     Args:
         list: Answers ``prompts/list``.
-        get: Answers ``prompts/get``.
+        get: Answers ``prompts/get``, or asks first, as ``read`` of `Resources` does.
         complete: Answers ``completion/complete``, for prompts and resource templates; None if there is nothing.
     """
 

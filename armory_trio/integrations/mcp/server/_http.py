@@ -5,8 +5,8 @@ from __future__ import annotations
 import ipaddress
 import logging
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from functools import partial
 from typing import Final, cast
 
@@ -14,6 +14,7 @@ import attrs
 import trio
 from hypercorn.config import Config
 from hypercorn.trio import serve  # pyright: ignore[reportUnknownVariableType]  # typed loosely for WSGI
+from hypercorn.utils import UnexpectedMessageError
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.provider import TokenVerifier
@@ -28,11 +29,12 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from ....definitions._checks import text
+from ....definitions._checks import seconds, text
 from ....engine._concurrency import open_private_nursery
 from ....errors import DefinitionError
 from ._gate import Gate
 from ._history import History
+from ._request import STREAM_FOR
 from ._sdk import SdkServer
 
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
@@ -43,6 +45,15 @@ _UNREAD: Final = 15.0
 """Seconds after which the system breaks the connection of a client that reads nothing of what it was sent.
 
 Hypercorn writes under a shield, which nothing else ends."""
+
+_BACK_AFTER: Final = 1000
+"""Milliseconds after which a client that was cut off is to come back."""
+
+_LEAVING: Final = 2.0
+"""Seconds at the end within which clients can end their sessions, and ask what they ask about their last answer."""
+
+_QUIET: Final = 0.2
+"""Seconds without a request after which nobody seems to have anything more to ask; there is no session to tell it."""
 
 _GRACEFUL: Final = 0.2
 """Seconds that the streams have on which clients hear of changes: they would never end by themselves."""
@@ -66,6 +77,8 @@ class HttpOptions:
         session_idle: Seconds after which a session is closed that nobody uses; its calls are aborted.
         max_sessions: Sessions at once.
         kept_events: Messages of each session that are kept for a client that was cut off and comes back; 0 keeps none.
+        stream_for: Seconds after which a stream with an answer to come is closed. Clients of 2025-11-25 then come back for
+            the rest, a second later; so the call goes on where a proxy cuts long requests off. None leaves it open.
         json_answers: Answer with plain JSON in place of event streams: no progress, no log lines, no questions.
     """
 
@@ -78,6 +91,7 @@ class HttpOptions:
     session_idle: float = 1800.0
     max_sessions: int = 10_000
     kept_events: int = 256
+    stream_for: float | None = None
     json_answers: bool = False
 
     def __attrs_post_init__(self) -> None:
@@ -86,6 +100,11 @@ class HttpOptions:
             raise DefinitionError("HttpOptions", "path", f"is {self.path!r}; begin it with a slash, such as /mcp")
         if self.auth is not None and self.token_verifier is None:
             raise DefinitionError("HttpOptions", "auth", "needs a token_verifier, which says who a token belongs to")
+
+        if self.stream_for is not None:
+            seconds("HttpOptions", "stream_for", self.stream_for, zero=False)
+            if not self.kept_events:
+                raise DefinitionError("HttpOptions", "stream_for", "needs kept_events, for clients that come back")
 
     def for_host(self, host: str) -> HttpOptions:
         """The same, with the names of a loopback address allowed when *host* is one and nothing else is said."""
@@ -139,12 +158,13 @@ def make_app(sdk: SdkServer, options: HttpOptions) -> Starlette:
         session_idle_timeout=options.session_idle,
         max_request_body_size=options.max_body_bytes,
         max_sessions=options.max_sessions,
+        retry_interval=_BACK_AFTER,
     )
     manager.kept_events = options.kept_events
     endpoint = StreamableHTTPASGIApp(manager)
     lifespan = partial(_running, manager)
     if options.token_verifier is None:
-        return Starlette(routes=[Route(options.path, endpoint=endpoint)], lifespan=lifespan)
+        return _app_of([Route(options.path, endpoint=endpoint)], [], lifespan, options)
     auth = options.auth
     resource = None if auth is None else auth.resource_server_url
     scopes = [] if auth is None else auth.required_scopes or []
@@ -157,7 +177,18 @@ def make_app(sdk: SdkServer, options: HttpOptions) -> Starlette:
     checked = resource if auth is not None and auth.validate_token_resource else None
     backend = BearerAuthBackend(options.token_verifier, resource_server_url=checked)
     middleware = [Middleware(AuthenticationMiddleware, backend=backend), Middleware(AuthContextMiddleware)]
-    return Starlette(routes=routes, middleware=middleware, lifespan=lifespan)
+    return _app_of(routes, middleware, lifespan, options)
+
+
+def _app_of(
+    routes: Sequence[Route],
+    middleware: Sequence[Middleware],
+    lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]],
+    options: HttpOptions,
+) -> Starlette:
+    app = Starlette(routes=routes, middleware=middleware, lifespan=lifespan)
+    setattr(app.state, STREAM_FOR, options.stream_for)
+    return app
 
 
 @asynccontextmanager
@@ -173,10 +204,32 @@ def _bound_writes(listening: trio.socket.SocketType) -> None:
         listening.setsockopt(socket.IPPROTO_TCP, option, round(_UNREAD * 1000))
 
 
-async def serve_app(
-    app: Starlette, host: str, port: int, path: str, stop: trio.Event, *, ready: Callable[[str], None]
-) -> None:
-    """Serve *app* until *stop*; *ready* is told the URL once connections are taken.
+@attrs.frozen(eq=False)
+class Times:
+    """When serving begins and ends.
+
+    Args:
+        ready: Told the URL once connections are taken.
+        stop: Set when there is nothing more to answer.
+        left: Waits until no client has a session.
+    """
+
+    ready: Callable[[str], None]
+    stop: trio.Event
+    left: Callable[[], Awaitable[None]]
+
+
+@contextmanager
+def _unheard() -> Generator[None]:
+    """What the SDK still says to a client that hung up is no error of the server's."""
+    try:
+        yield
+    except UnexpectedMessageError:
+        _log.debug("a client hung up before it was answered", exc_info=True)
+
+
+async def serve_app(app: Starlette, host: str, port: int, path: str, times: Times) -> None:
+    """Serve *app* until it is to stop, the last answers are taken and the clients have left, or have had time to.
 
     Raises:
         OSError: The address cannot be listened on.
@@ -194,17 +247,19 @@ async def serve_app(
     answering = Gate()
 
     async def counted(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST":
-            with answering.passing():
-                await app(scope, receive, send)
-        else:  # streams that clients keep open to hear of changes are no answers
+        # Streams that clients keep open to hear of changes are no answers.
+        counting = scope["type"] == "http" and scope["method"] != "GET"
+        with answering.passing() if counting else nullcontext(), _unheard():
             await app(scope, receive, send)
 
     async def until_answered() -> None:
-        await stop.wait()
+        await times.stop.wait()
         with trio.move_on_after(_LAST_ANSWERS):
             await answering.wait_empty()
+        with trio.move_on_after(_LEAVING):
+            await times.left()
+            await answering.wait_quiet(_QUIET)
 
     async with open_private_nursery() as nursery:
         await nursery.start(partial(run, counted, config, shutdown_trigger=until_answered))
-        ready(f"http://{f'[{host}]' if ':' in host else host}:{bound[1]}{path}")
+        times.ready(f"http://{f'[{host}]' if ':' in host else host}:{bound[1]}{path}")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import attrs
 import msgspec
+import trio
 from mcp import types
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
@@ -16,6 +18,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from ....definitions import RequestContext
+from ....engine._concurrency import open_private_nursery
 from .._meta import IDEMPOTENCY_KEY, trace_of
 
 if TYPE_CHECKING:
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 
 Context: TypeAlias = "ServerRequestContext[Hub]"
 """What the SDK hands to a handler."""
+
+STREAM_FOR: Final = "armory_trio_stream_for"
+"""Where the state of the ASGI application says how long a stream with an answer to come stays open."""
 
 _NOTHING: Final[Mapping[str, str]] = {}
 
@@ -109,6 +115,28 @@ def request_of(context: Context, default: RequestContext | None, tool: str | Non
         meta=cast("Mapping[str, object]", context.meta or {}),
         default=default,
     )
+
+
+@asynccontextmanager
+async def streaming(context: Context) -> AsyncGenerator[None]:
+    """Close the stream of the request every so often while the block runs, where its client knows how to come back."""
+    state: object = getattr(getattr(context.request, "app", None), "state", None)
+    period: object = getattr(state, STREAM_FOR, None)
+    if not isinstance(period, int | float) or context.close_sse_stream is None:
+        yield
+        return
+    async with open_private_nursery() as nursery:
+        nursery.start_soon(_close_streams, context.close_sse_stream, period, name="armory_trio: mcp stream")
+        try:
+            yield
+        finally:
+            nursery.cancel_scope.cancel("there is nothing more to stream")
+
+
+async def _close_streams(close: Callable[[], Awaitable[object]], period: float) -> None:
+    while True:
+        await trio.sleep(period)
+        await close()
 
 
 def call_of(context: Context, request: McpRequest) -> McpCall:

@@ -235,6 +235,8 @@ class McpServer:
     ) -> None:
         """Serve clients over streamable HTTP, until the supervisor was shut down.
 
+        Then clients have two seconds at most to end their sessions; what they call gets refused in words.
+
         Args:
             host: The address to listen on. On a loopback address only requests that name it are answered, which keeps
                 web pages out; on another one say which names are yours.
@@ -248,7 +250,7 @@ class McpServer:
             DefinitionError: An option is wrong.
             OSError: The address cannot be listened on.
         """
-        from ._http import HttpOptions, serve_app  # noqa: PLC0415  # as above
+        from ._http import HttpOptions, Times, serve_app  # noqa: PLC0415  # as above
 
         chosen = (options or HttpOptions()).for_host(host)
         stop = trio.Event()
@@ -256,9 +258,13 @@ class McpServer:
         def ready(url: str) -> None:
             task_status.started(url)
 
+        async def left() -> None:
+            for hub in tuple(self._hubs):
+                await hub.sessions.wait_left()
+
         async with open_private_nursery() as nursery:
             nursery.start_soon(self._end_with_supervisor, stop.set)
-            await serve_app(self.app(chosen), host, port, chosen.path, stop, ready=ready)
+            await serve_app(self.app(chosen), host, port, chosen.path, Times(ready, stop, left))
             nursery.cancel_scope.cancel("nothing is served any more")
 
     @asynccontextmanager

@@ -26,12 +26,26 @@ class Sessions:
     nursery: trio.Nursery
     _open: set[Connection] = attrs.field(init=False, factory=set[Connection])
     _telling: dict[tuple[Connection, str], bool] = attrs.field(init=False, factory=dict[tuple[Connection, str], bool])
+    _left: trio.Event = attrs.field(init=False, factory=trio.Event)
 
     def add(self, connection: Connection) -> None:
         """Count *connection* in until it closes."""
         if connection not in self._open:
             self._open.add(connection)
-            connection.exit_stack.callback(self._open.discard, connection)
+            connection.exit_stack.callback(self._close, connection)
+
+    def _close(self, connection: Connection) -> None:
+        self._open.discard(connection)
+        self._left.set()
+
+    async def wait_left(self) -> None:
+        """Return when no client has a session of streamable HTTP, which it would end when it leaves.
+
+        Cancelled: nothing has changed.
+        """
+        while any(connection.session_id is not None for connection in self._open):
+            self._left = trio.Event()
+            await self._left.wait()
 
     def announce(self, what: str, announce: Announce) -> None:
         """Tell every connection *what* changed; a client that is still being told so is told once more afterwards."""

@@ -29,7 +29,8 @@ from armory_trio import (
     open_supervisor,
     tool,
 )
-from armory_trio.integrations.mcp.server import McpRequest, McpServer, Prompts, Resources
+from armory_trio.integrations.mcp.server import HttpOptions, McpRequest, McpServer, Prompts, Resources
+from tests.integrations.mcp.server.everything_later import LATER, PROMPT, STREAM_FOR, ask_for_prompt
 
 PNG: Final = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
@@ -80,8 +81,24 @@ ENUMS: Final = {
 ADDRESS: Final = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
-    "$defs": {"address": {"type": "object", "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},
-    "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"}},
+    "$defs": {
+        "address": {
+            "$anchor": "addressDef",
+            "type": "object",
+            "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
+        }
+    },
+    "properties": {
+        "name": {"type": "string"},
+        "address": {"$ref": "#/$defs/address"},
+        "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+        "phone": {"type": "string"},
+        "email": {"type": "string"},
+    },
+    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+    "then": {"required": ["phone"]},
+    "else": {"required": ["email"]},
     "additionalProperties": False,
 }
 
@@ -195,6 +212,7 @@ TOOLBOX: Final = Toolbox(
         test_elicitation_sep1034_defaults,
         test_elicitation_sep1330_enums,
         json_schema_2020_12_tool,
+        *LATER,
     ]
 )
 
@@ -231,7 +249,7 @@ async def read_resource(_request: McpRequest, params: types.ReadResourceRequestP
         if each.uri == params.uri:
             return types.ReadResourceResult(contents=[each])
     if not params.uri.startswith(_TEMPLATE):
-        raise MCPError(types.INVALID_PARAMS, f"no such resource: {params.uri}")
+        raise MCPError(types.INVALID_PARAMS, f"no such resource: {params.uri}", {"uri": params.uri})
     chosen = params.uri.removeprefix(_TEMPLATE).partition("/")[0]
     text = json.dumps({"id": chosen, "templateTest": True, "data": f"Data for ID: {chosen}"})
     filled = types.TextResourceContents(uri=params.uri, mime_type="application/json", text=text)
@@ -243,6 +261,7 @@ _PROMPTS: Final = {
     "test_prompt_with_arguments": ("arg1", "arg2"),
     "test_prompt_with_embedded_resource": ("resourceUri",),
     "test_prompt_with_image": (),
+    PROMPT: (),
 }
 
 
@@ -260,8 +279,12 @@ async def list_prompts(_request: McpRequest, _params: types.PaginatedRequestPara
     return types.ListPromptsResult(prompts=prompts)
 
 
-async def get_prompt(_request: McpRequest, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+async def get_prompt(
+    request: McpRequest, params: types.GetPromptRequestParams
+) -> types.GetPromptResult | types.InputRequiredResult:
     """One prompt, filled in."""
+    if params.name == PROMPT:
+        return await ask_for_prompt(request, params)
     await trio.lowlevel.checkpoint()
     given = params.arguments or {}
     blocks: dict[str, list[types.ContentBlock]] = {
@@ -307,7 +330,7 @@ async def main() -> None:
             resources=Resources(list=list_resources, read=read_resource, templates=list_templates),
             prompts=Prompts(list=list_prompts, get=get_prompt, complete=complete),
         )
-        url = await nursery.start(partial(server.serve_http, port=0))
+        url = await nursery.start(partial(server.serve_http, port=0, options=HttpOptions(stream_for=STREAM_FOR)))
         print(url, flush=True)  # noqa: T201  # that is what is wanted
         await trio.to_thread.run_sync(sys.stdin.read, abandon_on_cancel=True)
         await supervisor.shutdown()
