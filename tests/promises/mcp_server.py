@@ -138,6 +138,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "A client that starts `armory-trio mcp` lists and calls; at the end of its input the server is gone, a signal "
         "drains it.",
     ),
+    "mcp-server.unread": Requirement(
+        "design 9 and 13",
+        "A client on standard input that reads no answers is not read from either, so that what it is owed stays bounded; "
+        "when it leaves the server ends, and when it reads everything is answered.",
+    ),
     "mcp-server.http": Requirement(
         "design 13, surroundings 1.9",
         "Clients of both kinds of protocol are served over streamable HTTP on Hypercorn's trio worker.",
@@ -152,6 +157,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "mcp-server.http.resume": Requirement(
         "design 13",
         "A client that was cut off gets what it missed, of its own session and of no other.",
+    ),
+    "mcp-server.http.leaving": Requirement(
+        "design 8",
+        "Clients that leave when the server has drained see no failure: it goes on answering until they have left, for a "
+        "bounded time.",
     ),
     "mcp-server.http.gone": Requirement(
         "design 13",

@@ -17,6 +17,9 @@ from ....errors import JsonError
 
 Message = jsonrpc.JSONRPCMessage
 
+MOST_UNDER_WAY: Final = 10_000
+"""Requests of one client that wait for their answer. Each takes some ten kilobytes, and nobody waits for so many."""
+
 
 class Refused(Exception):
     """A line that is no message. What the peer is told about it is ``error``."""
@@ -132,6 +135,11 @@ class Ids:
     def __len__(self) -> int:
         return len(self._inside)
 
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for one more."""
+        return len(self) >= MOST_UNDER_WAY
+
     def come_in(self, message: Message) -> Message:
         """*message* as it goes by inside.
 
@@ -153,6 +161,9 @@ class Ids:
         if (type(given), given) in self._inside:
             # An answer with this id would be taken for that of the other one.
             raise Refused(types.INVALID_REQUEST, f"Invalid request: a request with the id {given!r} is under way")
+        if self.full:
+            reason = f"Too many requests: {len(self):,} are under way; wait for an answer before sending more"
+            raise Refused(types.INTERNAL_ERROR, reason, given)
         if coerce_request_id(given) in self._taken:
             self._minted += 1
             name = f"armory-trio: {self._minted}"

@@ -15,6 +15,9 @@ import trio
 _MOST: Final = 64 * 1024
 """Bytes that one read asks for: what a pipe holds."""
 
+_HANGUPS: Final[int] = select.POLLHUP | getattr(select, "POLLRDHUP", 0)
+"""Of a pipe; of a socket, of which one half is closed, where the system knows of that."""
+
 
 async def read_some(fd: int) -> bytes:
     """What there is to read, or nothing at the end. Cancelled: nothing was read.
@@ -39,6 +42,13 @@ async def write_all(fd: int, data: bytes, wrote: Callable[[], None]) -> None:
         await _is_ready(fd, trio.lowlevel.wait_writable)
         rest = rest[os.write(fd, rest[: select.PIPE_BUF]) :]
         wrote()
+
+
+def has_hung_up(fd: int) -> bool:
+    """Whether whoever writes to *fd* has closed it, even if there is something left to read. Never of a file."""
+    poll = select.poll()
+    poll.register(fd, _HANGUPS)
+    return any(events & _HANGUPS for _, events in poll.poll(0))
 
 
 async def _is_ready(fd: int, wait: Callable[[int], Awaitable[None]]) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from threading import Lock
 from types import TracebackType
@@ -24,7 +25,7 @@ from ....definitions._checks import shown
 from ....engine._concurrency import open_private_nursery
 from ....errors import DefinitionError
 from ._lines import Ids, Lines, Message, Refused, line_of, message_of
-from ._pipes import read_some, write_all
+from ._pipes import has_hung_up, read_some, write_all
 
 MAX_MESSAGE: Final = 4 * 1024 * 1024
 """Bytes of the longest message that is read: what the SDK takes over HTTP."""
@@ -36,6 +37,16 @@ wait longer than that before they kill a server."""
 _LAST_WRITES: Final = 5.0
 """Seconds that a client which is left may let pass without reading anything of what it is still to get."""
 
+_UNREAD: Final = 64
+"""Answers that a client has left unread when nothing more is read from it: what it asks besides would only be kept."""
+
+_ROOM: Final = 1.0
+"""Seconds that a request waits for room among those that are under way, before it is refused."""
+
+_LOOK: Final = 1.0
+"""Seconds between two looks at whether a client that reads nothing is gone. Who is not read is not seen to leave."""
+
+_log: Final = logging.getLogger("armory_trio.mcp")
 _claimed: Final = Lock()
 
 
@@ -103,7 +114,7 @@ class Reader:
         self._answers = answers
         self._lines = Lines(most)
         self._scope: trio.CancelScope | None = None
-        self._at_end = self._ended = False
+        self._at_end = self._ended = self._told = False
         self.answered = trio.Event()
 
     def end(self) -> None:
@@ -133,22 +144,54 @@ class Reader:
 
     async def _next(self) -> SessionMessage | None:
         """The message in the next line, or None if that has none; also at the end."""
+        await self._until_read()
         try:
             line = self._lines.next()
         except IndexError:
             await (self._let_calls_end() if self._at_end else self._read())
             return None
         try:
-            message = self._message(line)
+            message = await self._message(line)
         except Refused as refused:
             await self._answers.send(SessionMessage(self._ids.refuse(refused)))
             return None
         return None if message is None else SessionMessage(message, self._metadata(message))
 
-    def _message(self, line: bytes | None) -> Message | None:
+    async def _message(self, line: bytes | None) -> Message | None:
         if line is None:
             raise Refused(types.INVALID_REQUEST, f"Invalid request: the message has more than {self._most} bytes")
-        return self._ids.come_in(message_of(line, self._most)) if line.strip() else None
+        if not line.strip():
+            return None
+        message = message_of(line, self._most)
+        if self._ids.full and isinstance(message, jsonrpc.JSONRPCRequest):
+            with trio.move_on_after(_ROOM):
+                await self._until(lambda: not self._ids.full)
+        return self._ids.come_in(message)
+
+    async def _until_read(self) -> None:
+        """Wait until the client has read some of what it is owed. Meanwhile it is not read from either."""
+        while self._owes_much() and not self._ended:
+            with trio.move_on_after(_LOOK) as scope:
+                await self._until(lambda: not self._owes_much())
+            if scope.cancelled_caught:
+                self._look()
+
+    def _owes_much(self) -> bool:
+        return self._answers.statistics().tasks_waiting_send >= _UNREAD
+
+    def _look(self) -> None:
+        """Nothing was read for a while."""
+        if not self._told:
+            _log.warning("the client leaves %d answers unread; nothing is read from it until it reads them", _UNREAD)
+            self._told = True
+        if has_hung_up(self._fd):
+            self._ended = True
+
+    async def _until(self, changed: Callable[[], bool]) -> None:
+        """Wait until what is asked for is so; asked again whenever a request was answered, or is over without that."""
+        while not changed():
+            self.answered = trio.Event()
+            await self.answered.wait()
 
     async def _read(self) -> None:
         try:
@@ -172,9 +215,7 @@ class Reader:
 
     async def _let_calls_end(self) -> None:
         with trio.move_on_after(_LAST_ANSWERS):
-            while len(self._ids):
-                self.answered = trio.Event()
-                await self.answered.wait()
+            await self._until(lambda: not len(self._ids))
         self._ended = True
 
     async def aclose(self) -> None:
@@ -266,10 +307,9 @@ class Writer:
         with outgoing, self._scope:
             async for item in outgoing:
                 message = self._ids.go_out(item.message)
-                if message is None:
-                    continue
                 try:
-                    await write_all(self._fd, line_of(message), self._wrote)
+                    if message is not None:
+                        await write_all(self._fd, line_of(message), self._wrote)
                 except OSError:  # the client is gone
                     self._reader.end()
                     return

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, cast
 
 import trio
 from mcp import types
@@ -20,8 +21,8 @@ def _asking_for(name: str) -> dict[str, object]:
 
 async def _ask(ctx: ToolContext, question: str, name: str) -> str:
     answer = await ctx.elicit(question, schema=_asking_for(name))
-    content = answer.content if isinstance(answer, ElicitAccepted) and answer.content is not None else {}
-    return str(content.get(name, "nobody"))
+    content = answer.content if isinstance(answer, ElicitAccepted) else None
+    return str(cast("Mapping[str, object]", content).get(name)) if isinstance(content, Mapping) else "nobody"
 
 
 @tool(effect="read-only")

@@ -17,6 +17,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
+from mcp.server.streamable_http import GET_STREAM_KEY, EventMessage
 from mcp.types import jsonrpc
 
 from armory_trio import DefinitionError, RequestContext, Supervisor, Toolbox, ToolContext, open_supervisor, tool
@@ -110,14 +111,21 @@ async def _read(answer: httpx2.Response, found: list[tuple[str, str]], count: in
                 return
 
 
+async def open_session(http: httpx2.AsyncClient, url: str) -> Raw:
+    """A session that has shaken hands."""
+    opened = await http.post(url, json=hello(), headers=HEADERS)
+    raw = Raw(http, url, opened.headers["mcp-session-id"])
+    await raw.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    return raw
+
+
 @asynccontextmanager
 async def session(url: str) -> AsyncGenerator[Raw]:
-    """A session that has shaken hands."""
+    """The same, ended with the block."""
     async with httpx2.AsyncClient(timeout=20) as http:
-        opened = await http.post(url, json=hello(), headers=HEADERS)
-        raw = Raw(http, url, opened.headers["mcp-session-id"])
-        await raw.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        raw = await open_session(http, url)
         yield raw
+        await http.delete(url, headers=raw.headers)
 
 
 @requirement("mcp-server.http")
@@ -294,20 +302,44 @@ async def test_a_client_that_was_cut_off_gets_what_it_missed_of_its_own_session(
 
 @requirement("mcp-server.http.resume")
 async def test_a_history_is_bounded_and_keeps_streams_apart() -> None:
-    history, sent = History(3), list[str | None]()
+    history, sent, general = History(3), list[str | None](), GET_STREAM_KEY
 
     async def send(event: object) -> None:
         sent.append(cast("str | None", getattr(event, "event_id", None)))
 
     ids = [
-        await history.store_event(stream, None if number == 1 else _message()) for number, stream in enumerate("aabab")
+        await history.store_event(stream, None if number == 1 else _message())
+        for number, stream in enumerate(["a", "a", general, "a", general])
     ]
     forgotten = await history.replay_events_after(ids[0], send)
     stream = await history.replay_events_after(ids[2], send)
     unknown = await history.replay_events_after("no number", send)
 
-    assert (forgotten, stream, unknown) == (None, "b", None)
+    assert (forgotten, stream, unknown) == (None, general, None)
     assert sent == [ids[4]]
+
+
+@requirement("mcp-server.http.resume")
+async def test_who_comes_back_for_an_answer_gets_it_also_if_it_comes_in_that_moment() -> None:
+    history, sent = History(9), list[str | None]()
+    primed = await history.store_event("1", None)
+
+    async def send(event: EventMessage) -> None:
+        if not sent:
+            await history.store_event("2", _message())
+            await history.store_event("1", _ANSWER)  # while the client is sent what it missed
+        sent.append(event.event_id)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(history.replay_events_after, primed, send)
+        await trio.testing.wait_all_tasks_blocked()
+        first = await history.store_event("1", _message())
+
+    assert sent == [first, str(int(first) + 2)]
+    assert await history.replay_events_after(sent[1] or "", send) is None  # it has the answer
+
+
+_ANSWER = jsonrpc.JSONRPCResponse(jsonrpc="2.0", id=1, result={})
 
 
 def _message() -> jsonrpc.JSONRPCMessage:
@@ -455,7 +487,9 @@ async def test_a_client_that_reads_nothing_does_not_keep_the_server_from_ending(
             ended.set()
 
         url: str = await nursery.start(serve)
-        async with session(url) as raw, await trio.open_tcp_stream("127.0.0.1", httpx2.URL(url).port or 0) as stream:
+        opened = await trio.open_tcp_stream("127.0.0.1", httpx2.URL(url).port or 0)
+        async with httpx2.AsyncClient() as http, opened as stream:
+            raw = await open_session(http, url)
             body = json.dumps(call(1, "big")).encode()
             headers = {**raw.headers, "host": "127.0.0.1", "content-length": str(len(body))}
             lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())

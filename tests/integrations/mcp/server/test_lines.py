@@ -52,12 +52,17 @@ class Pipes:
         self.stdin, self._write = os.pipe()
         self._read, self.stdout = os.pipe()
         self._open = {self.stdin, self._write, self._read, self.stdout}
-        self._rest = b""
+        self._rest = bytearray()
 
     @property
     def streams(self) -> StandardStreams:
         """The server's."""
         return StandardStreams(self.stdin, self.stdout)
+
+    @property
+    def input(self) -> int:
+        """Where messages for the server are written."""
+        return self._write
 
     @property
     def output(self) -> int:
@@ -75,11 +80,13 @@ class Pipes:
 
     async def replies(self, count: int) -> list[dict[str, object]]:
         """The next *count* lines."""
-        while self._rest.count(b"\n") < count:
+        found = self._rest.count(b"\n")
+        while found < count:
             await trio.lowlevel.wait_readable(self._read)
             more = os.read(self._read, 65536)
             assert more, self._rest
             self._rest += more
+            found += more.count(b"\n")
         *lines, self._rest = self._rest.split(b"\n", count)
         return [json.loads(each) for each in lines]
 
