@@ -56,6 +56,7 @@ ORDER: Final = {
         "_json_values",
         "_careful_json",
         "_strict_json",
+        "_sealing",
         "_canonical",
         "_minting",
         "_values",

@@ -14,12 +14,12 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
-from types import MappingProxyType
 from typing import Final, Literal, cast, get_args
 
 import msgspec
 
 from ._json_values import MAX_DEPTH, JsonCode, Refusal, Step, Trail, plain_members, plain_value, sorted_keys
+from ._sealing import is_sealed, sealed_object, unsealed
 from ._strict_json import DEFAULT_LIMITS, JsonLimits, parse_json
 
 __all__ = (
@@ -103,13 +103,15 @@ def require_json(value: object, *, root: str = "$") -> None:
     Raises:
         JsonError: It is not.
     """
-    _copy(value, _same, _same, root)
+    if not is_sealed(value):
+        _copy(value, _same, _same, root)
 
 
 def freeze_json(value: object, *, root: str = "$") -> object:
     """A copy of *value* that shares nothing with it and cannot be changed: mapping proxies, tuples and scalars.
 
-    Subclasses are read by their plain value. Members keep their order, and numbers their type.
+    Subclasses are read by their plain value. Members keep their order, and numbers their type. An object that was frozen
+    here before is returned as it is, at no cost.
 
     Args:
         value: JSON in the reading of the ``exact`` mode.
@@ -118,7 +120,7 @@ def freeze_json(value: object, *, root: str = "$") -> object:
     Raises:
         JsonError: *value* is not JSON.
     """
-    return _copy(value, _sealed_object, tuple, root)
+    return value if is_sealed(value) else _copy(value, sealed_object, tuple, root)
 
 
 def thaw_json(value: object) -> object:
@@ -127,7 +129,7 @@ def thaw_json(value: object) -> object:
     Raises:
         JsonError: *value* is not JSON in the reading of the ``exact`` mode.
     """
-    return _copy(value, _same, _same, "$")
+    return unsealed(cast("Mapping[str, object]", value)) if is_sealed(value) else _copy(value, _same, _same, "$")
 
 
 # --- going through a value
@@ -207,6 +209,9 @@ def _copy(
     try:
         while True:
             for step, item in entries:
+                if type(item) is str:
+                    _put(target, step, item)
+                    continue
                 plain = plain_value(item, strict=False)
                 write = scalars.get(type(plain))
                 if write is None:
@@ -245,10 +250,6 @@ def _put(target: dict[str, object] | list[object], step: Step, value: object) ->
 
 def _same(container: object) -> object:
     return container
-
-
-def _sealed_object(members: dict[str, object]) -> object:
-    return MappingProxyType(members)
 
 
 # --- scalars

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, cast
 
 import attrs
@@ -168,18 +168,22 @@ class ToolDefinition(Value):
         bound of 2**63 in a schema, the exact text is used.
         """
         if self._digest is None:
-            self._settle(_digest=_digest_of(self.to_json()))
+            self._settle(_digest=_digest_of(self._document(_as_it_is)))
         return cast("str", self._digest)
 
     def to_json(self) -> dict[str, object]:
         """A JSON object that says all of it, the caller's to change. The classification is derived, so not in it."""
+        return self._document(thaw_json)
+
+    def _document(self, copied: Callable[[object], object]) -> dict[str, object]:
+        """The same, with what is frozen *copied*."""
         identity = {"namespace": self.id.namespace, "name": self.id.name, "version": self.id.version}
         display: dict[str, object] = {"title": self.title, "description": self.description}
         if self.examples:
-            display["examples"] = [thaw_json(example) for example in self.examples]
+            display["examples"] = [copied(example) for example in self.examples]
         optional: dict[str, object] = {
             "tags": list(self.tags),
-            "metadata": thaw_json(self.metadata),
+            "metadata": copied(self.metadata),
             "risk": self.risk and self.risk.wire(),
             "lifecycle": self.lifecycle.wire(),
             "effect": self.effect and self.effect.wire(),
@@ -195,8 +199,8 @@ class ToolDefinition(Value):
             "effectWindows": self.effect_windows,
             "requiresApproval": self.requires_approval,
             "execution": self.semantics.wire(),
-            "input": thaw_json(self.input_schema),
-            **({} if self.output_schema is None else {"output": thaw_json(self.output_schema)}),
+            "input": copied(self.input_schema),
+            **({} if self.output_schema is None else {"output": copied(self.output_schema)}),
         }
 
     @classmethod
@@ -213,6 +217,10 @@ class ToolDefinition(Value):
         with named(subject):
             lifecycle = Lifecycle(**cast("dict[str, str]", parts.pop("lifecycle")))
             return cls(lifecycle=lifecycle, **parts)  # type: ignore[arg-type]  # it checks them
+
+
+def _as_it_is(value: object) -> object:
+    return value
 
 
 def _digest_of(value: dict[str, object]) -> str:

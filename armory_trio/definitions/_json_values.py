@@ -144,9 +144,12 @@ def plain_value(item: object, *, strict: bool) -> object:
     Raises:
         Refusal: It is of another type, or a subclass and *strict*, or could not be read.
     """
-    if type(item) in _EXACT_TYPES:
+    kind = type(item)
+    if kind in _EXACT_TYPES:
         return item
     try:
+        if kind is MappingProxyType:
+            return dict(cast("Mapping[object, object]", item))
         return _frozen_form(item) if strict else _base_value(item)
     except Refusal:
         raise
@@ -161,8 +164,6 @@ _EXACT_TYPES: Final = frozenset((dict, list, str, int, float, bool, type(None)))
 def _frozen_form(item: object) -> object:
     if type(item) is tuple:
         return cast("tuple[object, ...]", item)
-    if type(item) is MappingProxyType:
-        return dict(cast("Mapping[object, object]", item))
     raise _misfit(item)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections import OrderedDict, UserDict
+from collections import OrderedDict, UserDict, defaultdict
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -221,6 +221,34 @@ def test_a_thawed_value_is_the_callers_own() -> None:
 
     assert other == {"a": [{"b": 1}]}
     assert frozen == {"a": ({"b": 1},)}
+
+
+@requirement("canonical.frozen-copies")
+def test_what_was_frozen_here_is_not_copied_again_and_a_proxy_of_anything_else_is() -> None:
+    frozen, theirs = freeze_json({"a": [{"b": 1}]}), {"a": 1}
+    inner = cast("Mapping[str, tuple[object]]", frozen)["a"][0]
+    proxy = MappingProxyType(theirs)
+    copied = freeze_json(proxy)
+    theirs["a"] = 2
+
+    assert freeze_json(frozen) is frozen
+    assert freeze_json(inner) is inner
+    assert copied == {"a": 1}
+    assert thaw_json(proxy) == {"a": 2}
+    with pytest.raises(KeyError):
+        cast("Mapping[str, object]", frozen)["b"]
+
+
+class Answering(dict[str, object]):
+    def __missing__(self, key: object) -> object:
+        return key
+
+
+@requirement("canonical.frozen-copies")
+@pytest.mark.parametrize("theirs", [Answering(a=[1]), UserDict({"a": [1]}), defaultdict(list, {"a": [1]})], ids=type)
+def test_a_mapping_that_answers_to_everything_is_not_taken_for_frozen(theirs: Mapping[str, object]) -> None:
+    assert freeze_json(MappingProxyType(theirs)) == {"a": (1,)}
+    assert list(theirs) == ["a"]
 
 
 @requirement("canonical.frozen-copies", "canonical.says-where")
