@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, Unpack, cast
 
 import click
 import trio
 
+from ._calling import CallingOptions, load_tightened, with_endings, with_error_detail, with_rules
 from ._catalogue import definitions, find, found_lines, found_table, table
 from ._exit import BY_SIGNAL, READER_GONE, SUCCEEDED, UNCERTAIN, UNUSABLE, Unusable
 from ._ledger import ledger
 from ._mcp import mcp
 from ._naming import load, sorted_words, with_tool_options
 from ._parameters import Count, Seconds
-from ._rules import tightened
-from ._settings import APPROVERS, FORMATS, INPUTS, MEBIBYTE, MODES, RunOptions, RunSettings, ToolOptions
+from ._settings import (
+    APPROVERS,
+    FORMATS,
+    INPUTS,
+    MEBIBYTE,
+    Approver,
+    InputKind,
+    OutputFormat,
+    RunSettings,
+    ToolOptions,
+)
 from ._streams import Claim, claim_streams, say
 from ._texts import Group, show, show_version
 from ._top import top
@@ -61,26 +71,21 @@ def command() -> None:
     """Supervised execution of the tool calls that language models make."""
 
 
-def _with_rules(function: Callable[..., int]) -> Callable[..., int]:
-    for option in reversed(
-        (
-            click.option("--read-only", is_flag=True, help="Only tools that change nothing may run."),
-            click.option("--no-dangerous", is_flag=True, help="Tools that are destructive or privileged may not run."),
-            click.option("--approval-mode", type=click.Choice(MODES), help="When approval is needed."),
-            click.option(
-                "--approve",
-                type=click.Choice(APPROVERS),
-                default="ask",
-                show_default=True,
-                help="Who approves: you, when asked at the terminal of stderr; nobody; or all is approved unasked.",
-            ),
-            click.option(
-                "--approval-timeout", type=Seconds(), metavar="S", help="Seconds after which no answer is a no."
-            ),
-        )
-    ):
-        function = option(function)
-    return function
+class RunOptions(CallingOptions):
+    """The options of ``armory-trio run``, under the names that click gives them."""
+
+    input: InputKind
+    format: OutputFormat
+    concurrency: int | None
+    queue: int
+    sequential: bool
+    unordered: bool
+    fail_fast: bool
+    deadline: float | None
+    owner: str | None
+    approve: Approver
+    approval_timeout: float | None
+    live: bool | None
 
 
 @command.command(epilog=_EXAMPLES)
@@ -104,31 +109,18 @@ def _with_rules(function: Callable[..., int]) -> Callable[..., int]:
 @click.option("--fail-fast", is_flag=True, help="Stop everything as soon as one call fails.")
 @click.option("--timeout", type=Seconds(), metavar="S", help="Seconds that each call may run.")
 @click.option("--deadline", type=Seconds(), metavar="S", help="Seconds from now for everything.")
-@click.option(
-    "--drain-for",
-    type=Seconds(zero=True),
-    default=30.0,
-    show_default=True,
-    metavar="S",
-    help="Seconds that a drain may take before what is left is aborted.",
-)
-@click.option(
-    "--cleanup-timeout",
-    type=Seconds(zero=True),
-    default=30.0,
-    show_default=True,
-    metavar="S",
-    help="Seconds that a stopped call may take to clean up before it is given up.",
-)
+@with_endings(cleanup=30.0)
 @click.option("--owner", metavar="ID", help="Who owns the calls, for their tools and for limits.")
-@_with_rules
+@with_rules("When approval is needed.")
 @click.option(
-    "--error-detail",
-    type=click.Choice(("message", "declared")),
-    default="message",
+    "--approve",
+    type=click.Choice(APPROVERS),
+    default="ask",
     show_default=True,
-    help="What results show of an exception that the tool did not declare.",
+    help="Who approves: you, when asked at the terminal of stderr; nobody; or all is approved unasked.",
 )
+@click.option("--approval-timeout", type=Seconds(), metavar="S", help="Seconds after which no answer is a no.")
+@with_error_detail("message")
 @click.option(
     "--max-bytes",
     type=Count(1),
@@ -147,12 +139,7 @@ def run(claim: Claim, /, **options: Unpack[RunOptions]) -> int:
     """
     settings, references = _settings(options)
     streams = claim()
-    toolbox = tightened(
-        load(references, options),
-        read_only=options["read_only"],
-        no_dangerous=options["no_dangerous"],
-        mode=options["approval_mode"],
-    )
+    toolbox = load_tightened(references, options)
     from ._run import run_calls  # noqa: PLC0415  # rich is not loaded before something is known to run
 
     return trio.run(run_calls, settings, toolbox, streams)

@@ -9,12 +9,11 @@ import attrs
 import click
 import trio
 
-from ..authority.policy import ApprovalMode
+from ._calling import CallingOptions, load_tightened, with_endings, with_error_detail, with_rules
 from ._exit import Unusable
-from ._naming import load, sorted_words, with_tool_options
+from ._naming import sorted_words, with_tool_options
 from ._parameters import Count, Seconds
-from ._rules import tightened
-from ._settings import MEBIBYTE, MODES, ErrorDetail, ToolOptions
+from ._settings import MEBIBYTE, ErrorDetail
 from ._streams import Claim
 from ._texts import Command
 
@@ -39,7 +38,7 @@ The first SIGINT, SIGTERM or SIGHUP drains, the second aborts, the third exits a
 """
 
 
-class McpOptions(ToolOptions):
+class McpOptions(CallingOptions):
     """The options of ``armory-trio mcp``, under the names that click gives them."""
 
     http: str | None
@@ -47,15 +46,7 @@ class McpOptions(ToolOptions):
     allow_host: tuple[str, ...]
     token_env: str | None
     name: str
-    read_only: bool
-    no_dangerous: bool
-    approval_mode: ApprovalMode | None
-    timeout: float | None
     concurrency: int
-    drain_for: float
-    cleanup_timeout: float
-    error_detail: ErrorDetail
-    max_bytes: int
     log_level: Literal["debug", "info", "warning", "error"]
 
 
@@ -103,38 +94,15 @@ class McpSettings:
 @click.option("--allow-host", multiple=True, metavar="HOST", help="A Host header that HTTP answers; others it refuses.")
 @click.option("--token-env", metavar="VARIABLE", help="The variable with the bearer token that HTTP clients must show.")
 @click.option("--name", default="armory-trio", show_default=True, metavar="NAME", help="What the server is called.")
-@click.option("--read-only", is_flag=True, help="Only tools that change nothing may run.")
-@click.option("--no-dangerous", is_flag=True, help="Tools that are destructive or privileged may not run.")
-@click.option("--approval-mode", type=click.Choice(MODES), help="When the person behind the client is asked.")
+@with_rules("When the person behind the client is asked.")
 @click.option(
     "--timeout", type=Seconds(), metavar="S", help="Seconds that a call may run if its tool says nothing else."
 )
 @click.option(
     "--concurrency", type=Count(1), default=64, show_default=True, metavar="N", help="Calls that run at once."
 )
-@click.option(
-    "--drain-for",
-    type=Seconds(zero=True),
-    default=30.0,
-    show_default=True,
-    metavar="S",
-    help="Seconds that a drain may take before what is left is aborted.",
-)
-@click.option(
-    "--cleanup-timeout",
-    type=Seconds(zero=True),
-    default=5.0,
-    show_default=True,
-    metavar="S",
-    help="Seconds that a stopped call may take to clean up before it is given up.",
-)
-@click.option(
-    "--error-detail",
-    type=click.Choice(("message", "declared")),
-    default="declared",
-    show_default=True,
-    help="What results show of an exception that the tool did not declare.",
-)
+@with_endings(cleanup=5.0)
+@with_error_detail("declared")
 @click.option(
     "--max-bytes", type=Count(1), default=4 * MEBIBYTE, metavar="N", help="The longest message.  [default: 4 MiB]"
 )
@@ -151,12 +119,7 @@ def mcp(claim: Claim, /, **options: Unpack[McpOptions]) -> int:
         raise click.UsageError(f"{files[0]!r} is no MODULE:ATTRIBUTE")
     settings = _settings(options)
     streams = claim() if settings.address is None else None
-    toolbox = tightened(
-        load(references, options),
-        read_only=options["read_only"],
-        no_dangerous=options["no_dangerous"],
-        mode=options["approval_mode"],
-    )
+    toolbox = load_tightened(references, options)
     try:
         from ._mcp_serving import serve_mcp  # noqa: PLC0415  # the SDK is only loaded by who serves
     except ModuleNotFoundError as error:

@@ -14,6 +14,7 @@ ErrorDetail = Literal["message", "declared"]
 Approver = Literal["ask", "all", "none"]
 
 INPUTS: Final[tuple[InputKind, ...]] = ("auto", "calls", "openai", "openai-responses", "anthropic", "gemini")
+DETAILS: Final[tuple[ErrorDetail, ...]] = ("message", "declared")
 FORMATS: Final[tuple[OutputFormat, ...]] = ("result", "openai", "openai-responses", "anthropic", "gemini")
 APPROVERS: Final[tuple[Approver, ...]] = ("ask", "all", "none")
 MODES: Final[tuple[ApprovalMode, ...]] = ("never", "on-mutation", "always", "deny")
@@ -29,31 +30,6 @@ class ToolOptions(TypedDict):
     kit: str | None
     root: str | None
     debug: bool
-
-
-class RunOptions(ToolOptions):
-    """The options of ``armory-trio run``, under the names that click gives them."""
-
-    input: InputKind
-    format: OutputFormat
-    concurrency: int | None
-    queue: int
-    sequential: bool
-    unordered: bool
-    fail_fast: bool
-    timeout: float | None
-    deadline: float | None
-    drain_for: float
-    cleanup_timeout: float
-    owner: str | None
-    approve: Approver
-    approval_timeout: float | None
-    read_only: bool
-    no_dangerous: bool
-    approval_mode: ApprovalMode | None
-    error_detail: ErrorDetail
-    max_bytes: int
-    live: bool | None
 
 
 @attrs.frozen(kw_only=True)
