@@ -90,6 +90,8 @@ def message_of(line: bytes, most: int) -> Message:
     known = given if isinstance(given, str) or (isinstance(given, int) and not isinstance(given, bool)) else None
     if "id" in value and known is None and "error" not in value:
         raise Refused(types.INVALID_REQUEST, "Invalid request: an id is a string or a whole number")
+    if "method" in value and not value.keys().isdisjoint(_ANSWERING):
+        raise Refused(types.INVALID_REQUEST, "Invalid request: it is a request and an answer at once", known)
     try:
         return jsonrpc.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError:
@@ -108,6 +110,9 @@ def line_of(message: Message) -> bytes:
 def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:
     return isinstance(value, Mapping)
 
+
+_ANSWERING: Final = frozenset({"result", "error"})
+"""One of these is in an answer."""
 
 _KINDS: Final[Mapping[type, str]] = {
     list: "an array",

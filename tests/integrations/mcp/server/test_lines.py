@@ -149,6 +149,8 @@ RUBBISH: Final = (
     pytest.param(b'{"jsonrpc": "2.0", "method": "x", "id": true}', -32600, id="a true id"),
     pytest.param(b'{"jsonrpc": "1.0", "method": "x", "id": "old"}', -32600, id="another version"),
     pytest.param(b'{"hello": "world"}', -32600, id="something else"),
+    pytest.param(b'{"jsonrpc": "2.0", "method": "ping", "id": 8, "error": {}}', -32600, id="a request with an error"),
+    pytest.param(b'{"jsonrpc": "2.0", "method": "ping", "id": 8, "result": {}}', -32600, id="a request with a result"),
     pytest.param(b'{"x": "' + b"y" * 20_000_000 + b'"}', -32600, id="20 MB"),
 )
 
