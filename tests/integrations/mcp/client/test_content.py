@@ -120,8 +120,11 @@ def test_what_is_of_no_known_kind_is_described(entry: object) -> None:
             id="structure and link",
         ),
         pytest.param(
-            {"content": [{"type": "resource", "resource": {"uri": "x:1", "text": "in"}}], "structuredContent": {}},
-            [{}, TextResourceContent("x:1", "in")],
+            {
+                "content": [{"type": "resource", "resource": {"uri": "x:1", "text": "in"}}],
+                "structuredContent": {"n": 1},
+            },
+            [{"n": 1}, TextResourceContent("x:1", "in")],
             id="structure and resource",
         ),
     ],

@@ -87,8 +87,9 @@ async def test_wherever_the_serving_is_cancelled_it_ends_and_so_do_its_calls(liv
     while not done:
         with trio.fail_after(30):
             async with open_supervisor(TOOLBOX) as supervisor:
-                with trio.CancelScope() as scope:
-                    at = At(step, scope)
+                scope = trio.CancelScope()
+                at = At(step, scope)
+                with scope:
                     trio.lowlevel.add_instrument(at)
                     try:
                         await live(supervisor)
