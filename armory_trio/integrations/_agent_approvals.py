@@ -7,7 +7,15 @@ from collections.abc import Iterable, Mapping
 from typing import Final, cast
 
 from ..authority.policy import Edited, Paused, PolicyRequest, Refused, Rules, judge
-from ..definitions import PendingApproval, RequestContext, ToolCall, ToolDefinition, ToolResult, canonical_text
+from ..definitions import (
+    PendingApproval,
+    RequestContext,
+    ToolCall,
+    ToolDefinition,
+    ToolError,
+    ToolResult,
+    canonical_text,
+)
 from ..definitions._policy import PolicyContext
 from ..engine import CallOptions
 from ..engine._plan import rules_of
@@ -20,6 +28,7 @@ from .asyncio_host import AsyncioHost
 __all__ = (
     "answered_by_yes",
     "can_be_resumed",
+    "error_for_foreign",
     "judged",
     "may_ask",
     "resume",
@@ -75,6 +84,18 @@ async def judged(
 def answered_by_yes(paused: Paused) -> bool:
     """Whether a person who just says yes answers all of it, and nobody asks for something that is missing."""
     return all(pause.ask.kind == "approval" for pause in paused.pauses)
+
+
+def error_for_foreign(verdict: Paused | Refused | Edited) -> ToolError:
+    """Why a call of a tool that is not ours may not run: *verdict*, and nobody can be asked."""
+    match verdict:
+        case Refused():
+            return ToolError("permission", verdict.code, verdict.reason)
+        case Paused():
+            return ToolError("permission", "APPROVAL_UNAVAILABLE", verdict.pauses[0].ask.message)
+        case Edited():
+            reason = "the policy wants other arguments, and a tool that is not ours runs with those that were sent"
+            return ToolError("permission", "POLICY_DENIED", reason)
 
 
 def _values_of(given: PolicyContext | None) -> Mapping[str, object]:

@@ -16,7 +16,7 @@ from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, WayBa
 
 __all__ = ("MessageAssembler", "parse_tool_calls")
 
-_MEDIA: Final = MediaRules(frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"}), 5 * 1024 * 1024)
+ANTHROPIC_MEDIA: Final = MediaRules(frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"}), 5 * 1024 * 1024)
 """The smallest limit among the places that serve these models."""
 
 _SHAPES: Final = "a message, its list of content blocks or one content block"
@@ -78,7 +78,7 @@ def _render(answers: Sequence[Answer]) -> list[Json]:
     blocks: list[Json] = []
     pictures: list[Json] = []
     for position, (call, result) in enumerate(answers, start=1):
-        pieces = admitted(pieces_of(result), _MEDIA)
+        pieces = admitted(pieces_of(result), ANTHROPIC_MEDIA)
         block: Json = {"type": "tool_result", "tool_use_id": call.reply_id, **call.echo}
         if result.outcome == "success":
             block["content"] = [_text(piece) if isinstance(piece, str) else _image(piece) for piece in pieces]

@@ -49,7 +49,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "agents.shutdown": Requirement(
         "design 8",
         "A host that is shut down under a run answers each call in words and leaves no future pending; a call of a "
-        "closed host raises `AdmissionClosed`.",
+        "closed host raises `AdmissionClosed`, or is answered in words where an exception would tell the program nothing.",
     ),
     "agents.asked-in-place": Requirement(
         "design 12", "The approval handler of the host is asked about calls of an agent, and the call waits for it."
@@ -67,7 +67,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     ),
     "agents.gate": Requirement(
         "design 13, surroundings 1.7",
-        "Function tools that are not ours run only if the rules of the host's toolbox let them, the strictest verdict "
+        "Tools of a framework that are not ours run only if the rules of the host's toolbox let them, the strictest verdict "
         "winning; what is refused never begins.",
         "an unknown tool counts as one that changes something, and is not refused as such",
     ),

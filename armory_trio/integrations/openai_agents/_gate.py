@@ -22,7 +22,7 @@ from ...definitions._effects import EffectSpec, parse_effect
 from ...engine import CallOptions
 from ...errors import DefinitionError
 from ...providers.openai import parse_response_tool_calls
-from .._agent_approvals import answered_by_yes, judged
+from .._agent_approvals import answered_by_yes, error_for_foreign, judged
 from .._agent_tools import require_function_or_none, require_host
 from ..asyncio_host import AsyncioHost
 
@@ -150,14 +150,10 @@ class _Gate(Generic[C]):
         verdict = await self._judge(call, context)
         if verdict is None:
             return ToolGuardrailFunctionOutput.allow()
-        if isinstance(verdict, Refused):
-            return self._refuse(ToolError("permission", verdict.code, verdict.reason))
-        if isinstance(verdict, Edited):
-            reason = "the policy wants other arguments, and a tool that is not ours runs with those that were sent"
-            return self._refuse(ToolError("permission", "POLICY_DENIED", reason))
-        if self._interrupt and answered_by_yes(verdict) and context.is_tool_approved(name, call_id):
+        approved = self._interrupt and context.is_tool_approved(name, call_id)
+        if approved and isinstance(verdict, Paused) and answered_by_yes(verdict):
             return ToolGuardrailFunctionOutput.allow()
-        return self._refuse(ToolError("permission", "APPROVAL_UNAVAILABLE", verdict.pauses[0].ask.message))
+        return self._refuse(error_for_foreign(verdict))
 
     async def _judge(self, call: ToolCall, context: RunContextWrapper[C]) -> Paused | Refused | Edited | None:
         options = CallOptions() if self._options is None else self._options(context)

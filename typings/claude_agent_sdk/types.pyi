@@ -1,0 +1,3 @@
+from typing import Literal, TypeAlias
+
+HookEvent: TypeAlias = Literal["PreToolUse", "PostToolUse", "Stop"]
