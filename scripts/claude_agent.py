@@ -1,7 +1,7 @@
 """Run the tests and the page of the Claude Agent SDK with the SDK, which is installed into .bench/claude-agent.
 
-The SDK brings a command-line program of 400 megabytes, so that it is not part of what the other tests are installed
-with. Nothing here starts that program: the tests play it. Exits with pytest's status.
+The SDK brings a program of 400 megabytes, Claude Code, so that it is not part of what the other tests are installed with.
+Most tests play that program; a few start it, with a scripted model on loopback. Exits with pytest's status.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ def install() -> None:
     print("installing the Claude Agent SDK into .bench/claude-agent", flush=True)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(HOME), SDK]
     subprocess.run(pip, check=True, stdin=subprocess.DEVNULL)
-    shutil.rmtree(HOME / "claude_agent_sdk" / "_bundled", ignore_errors=True)
     marker.write_text(SDK, encoding="utf-8")
 
 
