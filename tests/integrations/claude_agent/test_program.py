@@ -72,7 +72,8 @@ def told(messages: list[object]) -> dict[str, str]:
 async def hold_session(tools: ClaudeTools, home: Path, *turn: Use) -> Mapping[str, str]:
     with model(*turn) as server:
         async with ClaudeSDKClient(options_of(tools, server, home)) as client:
-            return told([*await converse(client)])
+            messages = await converse(client)
+    return told([*messages])
 
 
 @requirement("agents.supervised", "agents.words")
