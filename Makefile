@@ -81,8 +81,8 @@ bench-search: venv ## Measure how well and how fast tools are found, beside what
 bench-ledger: venv ## Measure calls that are recorded, in SQLite and PostgreSQL, beside memory and plain writes
 	@$(PY) -m benchmarks.ledger $(ARGS)
 
-mcp-peers: venv ## Drive MCP servers that others wrote; installs them into .bench/mcp
-	@PYTHONPATH=. $(PY) scripts/mcp_peers.py $(ARGS)
+mcp-peers: venv ## Drive MCP servers that others wrote, and be driven by their clients; installs them into .bench/
+	@$(PY) -m scripts.mcp_peers $(ARGS)
 
 claude-agent: venv ## Run the tests and the page of the Claude Agent SDK; installs it into .bench/claude-agent
 	@$(PY) -m scripts.claude_agent $(ARGS)

@@ -1,6 +1,7 @@
-"""Drive servers that others wrote with the MCP client, and say whether they do what is expected of them.
+"""Drive servers that others wrote with the MCP client, and let clients that others wrote drive a server of ours.
 
-``make mcp-peers`` installs them into ``.bench/mcp``: three from PyPI, two from npm. Exits with 1 when one does not.
+``make mcp-peers`` installs them into ``.bench``. With names, such as ``git fastmcp``, only those. Exits with 1 when one
+does not do what is expected of it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,6 +20,7 @@ from armory_trio import ToolCall, open_supervisor
 from armory_trio.content import encode_json
 from armory_trio.definitions import ElicitAccepted, ElicitAnswer, ElicitRequest
 from armory_trio.integrations.mcp.client import StdioServer, open_mcp
+from scripts import mcp_clients
 
 CACHE: Final = Path(__file__).parents[1] / ".bench" / "mcp"
 PYTHON: Final = ("mcp-server-fetch==2026.10.24", "mcp-server-git==2026.10.19", "mcp-server-time==2026.10.19")
@@ -162,17 +164,25 @@ async def drive(peer: Peer) -> int:
     return wrong
 
 
-async def main() -> None:
-    """Drive all of them, or those that are named on the command line."""
-    chosen = [peer for peer in PEERS if peer.name in (sys.argv[1:] or [each.name for each in PEERS])]
+async def drive_all(peers: Iterable[Peer]) -> int:
+    """Drive each of *peers*, and answer how much was not as expected."""
+    return sum([await drive(peer) for peer in peers])
+
+
+def main(names: Sequence[str]) -> int:
+    """Drive all of them, or those that are *names*, and answer how much was not as expected."""
     wrong = 0
-    for peer in chosen:
-        wrong += await drive(peer)
-    if wrong:
-        sys.exit(f"{wrong} calls did not do what is expected")
+    if peers := [peer for peer in PEERS if not names or peer.name in names]:
+        print("as servers of ours")
+        install()
+        prepare()
+        wrong += trio.run(drive_all, peers)
+    if clients := [name for name in mcp_clients.NAMES if not names or name in names]:
+        print("as clients of ours")
+        wrong += mcp_clients.main(clients)
+    return wrong
 
 
 if __name__ == "__main__":
-    install()
-    prepare()
-    trio.run(main)
+    if not_as_expected := main(sys.argv[1:]):
+        sys.exit(f"{not_as_expected} things were not as expected")
