@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import cast
 
 import pytest
+from langchain_core.runnables.schema import StreamEvent
+from langchain_core.tools import ToolException
 
 from armory_trio.integrations.asyncio_host import open_asyncio_host
 from armory_trio.integrations.langchain import langchain_tools
-from tests.integrations.langchain.calls import answer_to, asks
+from tests.integrations.langchain.calls import answer_to, asks, by_name
 from tests.integrations.loops import Run, on_each_loop, pending_futures, run_on_asyncio
 from tests.integrations.workshop import Workshop, cancel_everywhere
 from tests.requirements import requirement
@@ -31,6 +36,43 @@ def test_a_cancelled_call_aborts_its_execution_which_settles(run: Run) -> None:
             assert workshop.said == ["began", "cleaned up"]
 
     run(main)
+
+
+@requirement("agents.cancel")
+def test_a_call_that_raises_in_a_group_aborts_those_beside_it() -> None:
+    async def main() -> None:
+        workshop = Workshop()
+        async with open_asyncio_host(workshop.toolbox) as host:
+            tools = by_name(langchain_tools(host))
+
+            async def call() -> None:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(tools["sleep"].ainvoke({}))
+                    await workshop.running.wait()
+                    group.create_task(tools["crash"].ainvoke({}))
+
+            with pytest.raises(ExceptionGroup) as raised:
+                await call()
+            assert [type(each) for each in raised.value.exceptions] == [ToolException]
+            await host.wait_idle()
+            assert workshop.said == ["began", "cleaned up"]
+
+    run_on_asyncio(main)
+
+
+@requirement("agents.cancel")
+def test_a_reader_that_leaves_the_events_of_a_call_aborts_it() -> None:
+    async def main() -> None:
+        workshop = Workshop()
+        async with open_asyncio_host(workshop.toolbox) as host:
+            events = by_name(langchain_tools(host))["sleep"].astream_events({}, version="v2")
+            async with aclosing(cast("AsyncGenerator[StreamEvent]", events)):
+                assert (await anext(events))["event"] == "on_tool_start"
+                await workshop.running.wait()
+            await host.wait_idle()
+            assert workshop.said == ["began", "cleaned up"]
+
+    run_on_asyncio(main)
 
 
 @requirement("agents.words", "agents.cancel")

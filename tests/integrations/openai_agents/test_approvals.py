@@ -89,6 +89,27 @@ def test_a_person_who_says_no_is_told_to_the_model_and_nothing_ran() -> None:
 
 
 @requirement("agents.paused")
+def test_of_several_questions_each_is_answered_by_itself_and_the_rest_waits_on() -> None:
+    async def main() -> None:
+        workshop = asking()
+        async with open_asyncio_host(workshop.toolbox, keys=KEYS) as host:
+            calls = [asks("pay", {"to": to}, f"call-{to}") for to in ("ann", "bob", "cid")]
+            agent, _ = agent_of(agent_tools(host, options=behalf, interrupt=True), calls)
+            state = (await run_agent(agent)).to_state()
+            ann, bob, _ = state.get_interruptions()
+            state.approve(ann)
+            state.reject(bob)
+            halfway = await run_agent(agent, state)
+            assert [each.arguments for each in halfway.interruptions] == ['{"to":"cid"}']
+            assert workshop.said == ["paid 5 to ann"]
+            ended = await run_agent(agent, await answered(halfway, yes=True))
+            assert "not approved" in str(outputs(ended)["call-bob"])
+            assert (workshop.said, ended.final_output) == (["paid 5 to ann", "paid 5 to cid"], "done")
+
+    run_on_asyncio(main)
+
+
+@requirement("agents.paused")
 def test_a_yes_in_a_process_with_other_keys_counts_as_well() -> None:
     async def main() -> None:
         first, second = asking(), asking()

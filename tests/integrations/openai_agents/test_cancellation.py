@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from agents import Runner
+from agents import RunContextWrapper, Runner, UserError
+from agents.tool_context import ToolContext
 
+from armory_trio import CallOptions, RequestContext
 from armory_trio.authority import ApprovalPolicy
 from armory_trio.integrations.asyncio_host import open_asyncio_host
 from armory_trio.integrations.openai_agents import agent_tools
@@ -62,6 +64,65 @@ def test_a_streamed_run_that_is_cancelled_aborts_its_executions() -> None:
             [shot] = host.executions.inspect()
             assert shot.abort is not None
             assert (shot.abort.source, workshop.said) == ("caller", ["began", "cleaned up"])
+
+    run_on_asyncio(main)
+
+
+@requirement("agents.cancel")
+def test_a_reader_that_raises_in_the_middle_of_a_stream_and_cancels_it_aborts_what_runs() -> None:
+    async def main() -> None:
+        workshop = Workshop()
+        async with open_asyncio_host(workshop.toolbox) as host:
+            agent, _ = agent_of(agent_tools(host), [asks("sleep", {}, "call-1")])
+            streamed = Runner.run_streamed(agent, "go on", run_config=QUIET)
+
+            async def read() -> None:
+                async for event in streamed.stream_events():
+                    if event.type == "run_item_stream_event":
+                        await workshop.running.wait()
+                        raise ZeroDivisionError
+
+            with pytest.raises(ZeroDivisionError):
+                await read()
+            streamed.cancel()
+            await host.wait_idle()
+            [shot] = host.executions.inspect()
+            assert shot.abort is not None
+            assert (shot.abort.source, workshop.said) == ("caller", ["began", "cleaned up"])
+
+    run_on_asyncio(main)
+
+
+@requirement("agents.cancel")
+def test_a_call_that_ends_the_run_by_an_exception_aborts_those_beside_it() -> None:
+    async def main() -> None:
+        workshop = Workshop()
+        async with open_asyncio_host(workshop.toolbox) as host:
+
+            def options(context: RunContextWrapper[RequestContext]) -> CallOptions:
+                assert isinstance(context, ToolContext)
+                if context.tool_call_id == "call-2":
+                    raise LookupError("nobody knows this user")
+                return {}
+
+            calls = [asks("sleep", {}, "call-1"), asks("work", {"number": 1}, "call-2")]
+            agent, _ = agent_of(agent_tools(host, options=options), calls)
+            with pytest.raises(UserError, match="nobody knows this user"):
+                await run_agent(agent)
+            await host.wait_idle()
+            assert workshop.said.count("began") == workshop.said.count("cleaned up")
+            assert {each.abort.source for each in host.executions.inspect() if each.abort} <= {"caller"}
+
+    run_on_asyncio(main)
+
+
+@requirement("agents.shutdown")
+def test_a_run_in_another_thread_is_told_whose_the_host_is() -> None:
+    async def main() -> None:
+        async with open_asyncio_host(Workshop().toolbox) as host:
+            agent, _ = agent_of(agent_tools(host), [asks("work", {"number": 1}, "call-1")])
+            with pytest.raises(RuntimeError, match="this host belongs to the thread of its asyncio loop"):
+                await asyncio.to_thread(lambda: asyncio.run(run_agent(agent)))
 
     run_on_asyncio(main)
 

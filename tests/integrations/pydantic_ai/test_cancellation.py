@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
-from pydantic_ai import RunContext
+from pydantic_ai import Agent, FunctionToolCallEvent, RunContext
+from pydantic_ai.messages import ModelMessage
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.toolsets import ToolsetTool
 from pydantic_ai.usage import RunUsage
 
-from armory_trio import ApprovalPolicy, RequestContext
+from armory_trio import ApprovalPolicy, CallOptions, RequestContext
 from armory_trio.integrations.asyncio_host import open_asyncio_host
 from armory_trio.integrations.pydantic_ai import ArmoryToolset
 from tests.integrations.banks import KEYS
@@ -42,6 +44,56 @@ def test_a_cancelled_run_aborts_its_executions_and_they_settle(run: Run) -> None
             assert workshop.said.count("began") == workshop.said.count("cleaned up") > 0
 
     run(main)
+
+
+@requirement("agents.cancel")
+def test_a_reader_that_raises_in_the_middle_of_a_stream_aborts_what_runs() -> None:
+    async def say(_: list[ModelMessage], __: AgentInfo) -> AsyncIterator[DeltaToolCalls]:
+        await asyncio.sleep(0)
+        yield {0: DeltaToolCall("sleep", "{}", tool_call_id="call-1")}
+
+    async def main() -> None:
+        workshop = Workshop()
+        async with open_asyncio_host(workshop.toolbox) as host:
+            agent = Agent(
+                FunctionModel(stream_function=say), deps_type=type(None), toolsets=[ArmoryToolset[None](host)]
+            )
+
+            async def read() -> None:
+                async with agent.run_stream_events("go on") as events:
+                    async for event in events:
+                        if isinstance(event, FunctionToolCallEvent):
+                            await workshop.running.wait()
+                            raise ZeroDivisionError
+
+            with pytest.raises(ZeroDivisionError):
+                await read()
+            await host.wait_idle()
+            [shot] = host.executions.inspect()
+            assert shot.abort is not None
+            assert (shot.abort.source, workshop.said) == ("caller", ["began", "cleaned up"])
+
+    run_on_asyncio(main)
+
+
+@requirement("agents.cancel")
+def test_a_call_that_ends_the_run_by_an_exception_aborts_those_beside_it() -> None:
+    def options(context: RunContext[RequestContext | None]) -> CallOptions:
+        if context.tool_call_id == "call-2":
+            raise LookupError("nobody knows this user")
+        return {}
+
+    async def main() -> None:
+        workshop = Workshop()
+        async with open_asyncio_host(workshop.toolbox) as host:
+            calls = [asks("sleep", {}, "call-1"), asks("work", {"number": 1}, "call-2")]
+            with pytest.raises(LookupError, match="nobody knows this user"):
+                await agent_of(Toolset(host, options=options), Script(calls)).run("go on", deps=None)
+            await host.wait_idle()
+            assert workshop.said.count("began") == workshop.said.count("cleaned up")
+            assert {each.abort.source for each in host.executions.inspect() if each.abort} <= {"caller"}
+
+    run_on_asyncio(main)
 
 
 @requirement("agents.words", "agents.cancel")
