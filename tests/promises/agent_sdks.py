@@ -81,7 +81,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     ),
     "examples.agents": Requirement(
         "design 13",
-        "For each framework an example shows an agent that works within limits, asks before it books, and is told that "
+        "For each framework that is installed with the tests an example shows an agent that works within limits, asks before it books, and is told that "
         "something may have happened.",
     ),
 }

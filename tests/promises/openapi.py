@@ -22,6 +22,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "No argument changes the path of a request beyond its own step, adds a query to it or a parameter to its query: "
         "what it holds is encoded, and what could still lead elsewhere is refused before anything is sent.",
     ),
+    "openapi.fixed-query": Requirement(
+        "13",
+        "A query that stands in a path of the document is sent with every request, and no argument takes its names; what "
+        "stands behind # is never sent. Both are told.",
+    ),
     "openapi.headers-stay": Requirement(
         "field case 88",
         "No argument ends a header, and none is one that frames the request, says whose it is or makes another one of it.",
@@ -44,7 +49,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "openapi.schemas-3-0": Requirement(
         "13",
         "What OpenAPI 3.0 says otherwise than JSON Schema is translated: nullable, exclusive bounds, examples, files, and "
-        "what stands beside a reference.",
+        "what stands beside a reference. Such words that are left over in a document of 3.1 mean the same.",
     ),
     "openapi.schemas": Requirement(
         "13; surroundings 1.15, surroundings 1.16",

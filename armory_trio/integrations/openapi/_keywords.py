@@ -120,7 +120,11 @@ def usable_pattern(pattern: str) -> bool:
 
 
 def of_3_0(given: Mapping[str, object]) -> dict[str, object]:
-    """The members of a schema of OpenAPI 3.0 in words of 2020-12. Schemas within it stay as they are."""
+    """The members of a schema in words of 2020-12, where they are those of OpenAPI 3.0. Schemas within it stay as they are.
+
+    Documents of 3.1 have such words as well, left over from before: there they mean nothing or are not legal, and the
+    service goes by what they meant.
+    """
     schema = dict(given)
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if isinstance(schema.get(exclusive), bool) and schema.pop(exclusive) and bound in schema:
@@ -134,14 +138,20 @@ def of_3_0(given: Mapping[str, object]) -> dict[str, object]:
 
 def _or_null(schema: dict[str, object]) -> None:
     kind = schema.get("type")
-    if isinstance(kind, str):
-        schema["type"] = [kind, "null"]
+    kinds = list(kind) if is_array(kind) else [kind]
+    if kind is not None and "null" not in kinds:
+        schema["type"] = [*kinds, "null"]
+    if "const" in schema:
+        schema["enum"] = [schema.pop("const")]
     choices = schema.get("enum")
     if is_array(choices) and None not in choices:
         schema["enum"] = [*choices, None]
     # Beside a combination it is there for what is combined, whatever the letter of the specification says.
-    combined: dict[str, object] = {word: schema.pop(word) for word in ("allOf", "anyOf", "oneOf") if word in schema}
+    combined: dict[str, object] = {word: schema.pop(word) for word in _COMBINED if word in schema}
     if combined and "discriminator" in schema:
         combined["discriminator"] = schema.pop("discriminator")
     if combined:
         schema["anyOf"] = [combined, {"type": "null"}]
+
+
+_COMBINED: Final = ("$ref", "allOf", "anyOf", "oneOf")

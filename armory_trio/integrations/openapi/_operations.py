@@ -19,7 +19,7 @@ from ._references import Node, References
 from ._schemas import Schemas, Translator
 from ._security import Alternative, security_of
 from ._servers import Server
-from ._styles import leads_elsewhere
+from ._styles import Pair, Place, leads_elsewhere
 
 __all__ = ("Found", "Operation", "Reader", "operations_of")
 
@@ -28,6 +28,8 @@ _BODILESS: Final = ("get", "head", "trace")
 _KEY_HEADER: Final = "idempotency-key"
 _STATIC: Final = "/-._~!$&'()*+,;=:@%"
 """What stays as it is in a path of the document."""
+_STATIC_QUERY: Final = "/-._~!$'()*+,;:@%?="
+"""The same in the query behind it."""
 
 
 class Found(msgspec.Struct, frozen=True, eq=False):
@@ -45,6 +47,7 @@ class Operation(msgspec.Struct, frozen=True, eq=False):
         info: What it is called.
         node: Where it stands.
         path: The path between its placeholders, encoded; names of parameters at the odd places.
+        query: What stands behind it in the document, encoded, and is sent with every request.
         arguments: What a model gives.
         body: What is sent as the body; None for nothing.
         security: The alternatives of credentials of which one has to be met.
@@ -56,12 +59,23 @@ class Operation(msgspec.Struct, frozen=True, eq=False):
     info: OperationInfo
     node: Node
     path: tuple[str, ...]
+    query: tuple[Pair, ...]
     arguments: Arguments
     body: Body | None
     security: tuple[Alternative, ...]
     answers: Answers
     key_header: str
     needs_key: bool
+
+    def names_in(self, place: Place) -> frozenset[str]:
+        """What is sent by name in *place*, whatever a model gives."""
+        named = self.arguments.names_in(place)
+        return named.union(_decoded(name) for name, _ in self.query) if place == "query" else named
+
+
+def _decoded(name: str) -> str:
+    """An encoded name of a query as it is meant."""
+    return unquote(name.replace("+", " "))
 
 
 def operations_of(references: References) -> Iterator[Found | tuple[str, DocumentFault]]:
@@ -107,13 +121,14 @@ class Reader:
             DocumentFault: It can't be read.
         """
         info, node = found.info, found.node
-        path = _template(info.path, found.item)
+        stem, query = _parted(found, losses)
+        path = _template(stem, found.item)
         for place in (node.child("servers"), found.item.child("servers")):
             if place.value:
                 losses.add(place.where, "assumed", f"requests go to {self._server.origin}, whatever is named here")
         most = self._settings.max_schemas
         schemas = Schemas(self._translator, "request", losses, most)
-        declared = parameters_of(info.path, found.item, node, self._references, losses)
+        declared = _without_fixed(parameters_of(stem, found.item, node, self._references, losses), query, losses)
         security = security_of(node, self._references, (name, self._server.origin), losses)
         declared, key = self._without_hosts_own(declared, security, losses)
         body = self._body(found, schemas, losses)
@@ -121,6 +136,7 @@ class Reader:
             info,
             node,
             path,
+            query,
             arguments_of(declared, body, schemas),
             body,
             security,
@@ -173,10 +189,41 @@ class Reader:
         return left, key
 
 
+def _parted(found: Found, losses: Losses) -> tuple[str, tuple[Pair, ...]]:
+    """The path without what should not be in it, and the query that is, which tells two operations of one path apart.
+
+    Raises:
+        DocumentFault: A placeholder stands in the query.
+    """
+    written, _, fragment = found.info.path.partition("#")
+    stem, _, query = written.partition("?")
+    if fragment:
+        losses.add(found.item.where, "dropped", "what stands behind # in the path is never sent")
+    if not query:
+        return stem, ()
+    if re.search(r"[{}\x00-\x20\x7f]", query):
+        raise found.item.fault("the query in a path holds no placeholder and no white space")
+    losses.add(found.item.where, "assumed", f"the query {query} is sent with every request")
+    pairs = (part.partition("=") for part in query.split("&") if part)
+    return stem, tuple((quote(name, safe=_STATIC_QUERY), quote(value, safe=_STATIC_QUERY)) for name, _, value in pairs)
+
+
+def _without_fixed(declared: list[Declared], query: tuple[Pair, ...], losses: Losses) -> list[Declared]:
+    """*declared* without the parameters whose value stands in the path already."""
+    fixed = {_decoded(name) for name, _ in query}
+    left: list[Declared] = []
+    for each in declared:
+        if each.parameter.place == "query" and each.parameter.wire in fixed:
+            losses.add(each.node.where, "dropped", f"{each.parameter.wire!r} has its value in the path")
+        else:
+            left.append(each)
+    return left
+
+
 def _template(path: str, item: Node) -> tuple[str, ...]:
     """The path in parts: what stands in it, and between these the names of its parameters."""
-    if not path.startswith("/") or re.search(r"[?#\\\x00-\x20\x7f]", path):
-        raise item.fault("a path begins with a slash, and holds no query, no fragment and no white space")
+    if not path.startswith("/") or re.search(r"[\\\x00-\x20\x7f]", path):
+        raise item.fault("a path begins with a slash, and holds no backslash and no white space")
     if leads_elsewhere(unquote(path)):
         raise item.fault("a path holds no steps . or ..")
     parts: list[str] = []

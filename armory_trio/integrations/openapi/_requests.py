@@ -44,7 +44,7 @@ def prepare(operation: Operation, server: Server, arguments: Mapping[str, object
         Refused: An argument can't be sent as it is; its name is said.
     """
     in_path: dict[str, str] = {}
-    query: list[Pair] = []
+    query: list[Pair] = [*operation.query]
     headers: list[tuple[str, bytes]] = []
     cookies: list[Pair] = []
     for name, parameter in operation.arguments.parameters.items():
@@ -54,7 +54,7 @@ def prepare(operation: Operation, server: Server, arguments: Mapping[str, object
         try:
             written = _place(parameter, value, (in_path, query, headers, cookies))
             if written:
-                require_own_names(parameter.wire, written, operation.arguments.names_in(parameter.place))
+                require_own_names(parameter.wire, written, operation.names_in(parameter.place))
         except Refused as refused:
             raise Refused(f"{name}: {refused}") from None
     body, media_type = _body(operation, arguments)

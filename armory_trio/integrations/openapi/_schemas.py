@@ -102,6 +102,8 @@ class Translator:
             if "$dynamicRef" in node.members:
                 raise node.fault("uses $dynamicRef, which is not followed")
             return self._members(node, into, depth, absent)
+        if not self.old and node.flag("nullable"):
+            return self._members(node, into, depth, absent)
         pointed: dict[str, object] = {"$ref": f"#/$defs/{self._use(node, reference, found)}"}
         if self.old:
             return pointed  # 3.0 ignores what stands beside a reference
@@ -122,7 +124,7 @@ class Translator:
         return name
 
     def _members(self, node: Node, into: _Into, depth: int, absent: frozenset[str]) -> dict[str, object]:
-        given = of_3_0(node.members) if self.old else dict(node.members)
+        given = of_3_0(node.members)
         if "example" in given and "examples" not in given:
             given["examples"] = [given["example"]]
         holder = Node(given, node.document, node.pointer)

@@ -51,9 +51,8 @@ def test_a_call_that_raises_in_a_group_aborts_those_beside_it() -> None:
                     await workshop.running.wait()
                     group.create_task(tools["crash"].ainvoke({}))
 
-            with pytest.raises(ExceptionGroup) as raised:
+            with pytest.RaisesGroup(ToolException):
                 await call()
-            assert [type(each) for each in raised.value.exceptions] == [ToolException]
             await host.wait_idle()
             assert workshop.said == ["began", "cleaned up"]
 

@@ -264,7 +264,8 @@ def test_a_wrong_declaration_of_the_host_is_its_error_and_no_loss() -> None:
     ("paths", "told"),
     [
         ({"no-slash": {"get": {"responses": OK}}}, "begins with a slash"),
-        ({"/a?b=c": {"get": {"responses": OK}}}, "no query"),
+        ({"/a?b={c}": {"get": {"responses": OK}}}, "no placeholder"),
+        ({"/a?b=c d": {"get": {"responses": OK}}}, "no white space"),
         ({"/a/../b": {"get": {"responses": OK}}}, "no steps"),
         ({"/a/{b": {"get": {"responses": OK}}}, "not closed"),
         ({"/a": {"$ref": "#/gone"}}, "leads nowhere"),

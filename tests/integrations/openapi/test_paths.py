@@ -19,7 +19,7 @@ from armory_trio.integrations.openapi._styles import Refused
 from armory_trio.integrations.openapi._tools import OperationTool
 from tests.requirements import requirement
 
-from .documents import call, document, get, imported, of_path, parameter
+from .documents import OK, call, document, get, imported, of_path, parameter
 from .server import Answer, Received, json_answer, open_server
 
 HERE: Final = "/v1/users/{id}/keys"
@@ -127,6 +127,41 @@ MATRIX: Final = _operation("/v1/{a}/x/{b}", "a", "b", style="matrix")
 LABEL: Final = _operation("/v1/{a}/x/{b}", "a", "b", style="label")
 TEXTS: Final = st.text(st.sampled_from("./\\%2eE?#;@: \r\n\x00aé{}&=")) | st.text()
 VALUES: Final = TEXTS | st.lists(TEXTS, max_size=3) | st.dictionaries(TEXTS, TEXTS, max_size=3)
+
+
+@requirement("openapi.fixed-query")
+async def test_a_query_that_stands_in_a_path_is_sent_with_every_request_and_a_fragment_never() -> None:
+    flag = {"beta": True, "a b": "1"}
+    paths: dict[str, object] = {
+        path: {"get": {"operationId": name, "parameters": parameters, "responses": OK}}
+        for name, path, parameters in (
+            ("first", "/a/{id}?beta=true&x=%41&acl", [ID, parameter("y", "query")]),
+            ("second", "/a/{id}#second", [ID]),
+            ("third", "/a/{id}", [ID, parameter("flags", "query", {"type": "object"})]),
+            ("fourth", "/b?beta=true", [parameter("beta", "query"), parameter("flags", "query", {"type": "object"})]),
+        )
+    }
+    async with open_server(json_answer({})) as server:
+        found = toolbox_from_openapi(document(paths, server=server.url))
+        async with open_supervisor(found.toolbox) as supervisor:
+            await supervisor.execute(ToolCall("first", {"id": "1", "y": "z"}))
+            await supervisor.execute(ToolCall("second", {"id": "?q=1"}))
+            await supervisor.execute(ToolCall("third", {"id": "1", "flags": {"beta": "1"}}))
+            refused = await supervisor.execute(ToolCall("fourth", {"flags": flag}))
+
+    assert [each.target for each in server.received] == [
+        "/a/1?beta=true&x=%41&acl=&y=z",
+        "/a/%3Fq%3D1",
+        "/a/1?beta=1",
+    ]
+    assert refused.error is not None
+    assert "'beta' is the name of another parameter" in refused.error.message
+    assert [(loss.operation, loss.kind) for loss in found.losses] == [
+        ("GET /a/{id}?beta=true&x=%41&acl", "assumed"),
+        ("GET /a/{id}#second", "dropped"),
+        ("GET /b?beta=true", "assumed"),
+        ("GET /b?beta=true", "dropped"),
+    ]
 
 
 @requirement("openapi.path-stays")

@@ -101,6 +101,27 @@ def test_what_stands_beside_a_reference_counts_from_3_1_on() -> None:
     assert _translated(schema, "3.1.0", Name={"type": "string"}) == {"$ref": "#/$defs/Name", "minLength": 2}
 
 
+@requirement("openapi.schemas-3-0")
+@pytest.mark.parametrize(
+    ("left_over", "new"),
+    [
+        ({"type": "string", "nullable": True}, {"type": ["string", "null"]}),
+        ({"type": ["string", "integer"], "nullable": True}, {"type": ["string", "integer", "null"]}),
+        ({"type": ["string", "null"], "nullable": True}, {"type": ["string", "null"]}),
+        ({"const": "a", "nullable": True}, {"enum": ["a", None]}),
+        (
+            {"$ref": "#/components/schemas/Cat", "nullable": True, "description": "a cat"},
+            {"anyOf": [{"$ref": "#/$defs/Cat"}, {"type": "null"}], "description": "a cat"},
+        ),
+        ({"type": "number", "minimum": 0, "exclusiveMinimum": True}, {"type": "number", "exclusiveMinimum": 0}),
+        ({"type": "number", "maximum": 9, "exclusiveMaximum": False}, {"type": "number", "maximum": 9}),
+        ({"type": "file"}, {"type": "string", "format": "binary"}),
+    ],
+)
+def test_what_is_left_over_from_3_0_means_the_same_in_3_1(left_over: object, new: object) -> None:
+    assert _translated(left_over, "3.1.0", Cat={"type": "object"}) == new
+
+
 @requirement("openapi.schemas")
 def test_words_of_2020_12_stay() -> None:
     schema = {
