@@ -49,7 +49,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "agents.shutdown": Requirement(
         "design 8",
         "A host that is shut down under a run answers each call in words and leaves no future pending; a call of a "
-        "closed host raises `AdmissionClosed`, or is answered in words where an exception would tell the program nothing.",
+        "closed host raises `AdmissionClosed`, or is answered in words where the program would not see an exception.",
     ),
     "agents.asked-in-place": Requirement(
         "design 12", "The approval handler of the host is asked about calls of an agent, and the call waits for it."
@@ -81,7 +81,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     ),
     "examples.agents": Requirement(
         "design 13",
-        "For each framework that is installed with the tests an example shows an agent that works within limits, asks before it books, and is told that "
-        "something may have happened.",
+        "For each framework that is installed with the tests an example shows an agent that works within limits, asks "
+        "before it books, and is told that something may have happened.",
     ),
 }
