@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("claude_agent_sdk", reason="the SDK is too large to be installed here: make claude-agent")
 
-from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ToolUseBlock
+from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ToolPermissionContext, ToolUseBlock
 
 from armory_trio import ApprovalRequest, CallOptions, Deny, Edit, Gates, PolicyRequest
 from armory_trio.authority import ApprovalPolicy
@@ -84,20 +84,22 @@ def test_a_yes_does_not_count_for_arguments_that_a_hook_makes() -> None:
 
 
 @requirement("agents.agreed-to-what-runs")
-def test_a_yes_does_not_count_for_another_call() -> None:
+def test_a_yes_does_not_count_a_second_time_nor_for_other_arguments() -> None:
     async def main() -> None:
         workshop = Workshop(approval_policy=CAREFUL)
         async with open_asyncio_host(workshop.toolbox, keys=KEYS) as host:
             tools = ClaudeTools(host, options=lambda _: {"request_context": WHO}, ask=Person())
             await hold_session(tools, pay())
-            again = Use(PAY, {"to": "eve"}, id="toolu_0")
+            await tools.can_use_tool(PAY, {"to": "bob"}, ToolPermissionContext(tool_use_id="toolu_1"))
             bare = ClaudeAgentOptions(mcp_servers=tools.servers)  # nobody asks
-            cli = ScriptedCli([again], allowed=[PAY])
+            again, other = Use(PAY, {"to": "eve"}, id="toolu_0"), Use(PAY, {"to": "mallory"}, id="toolu_1")
+            cli = ScriptedCli([again, other], allowed=[PAY])
             playing = asyncio.create_task(cli.play())
             async with ClaudeSDKClient(bare, transport=cli) as client:
                 await converse(client)
             await playing
             assert "it needs an approval first" in words(cli)
+            assert "it needs an approval first" in words(cli, "toolu_1")
             assert workshop.said == ["paid 5 to eve"]
 
     run_on_asyncio(main)

@@ -70,10 +70,11 @@ def told(messages: list[object]) -> dict[str, str]:
 
 
 async def hold_session(tools: ClaudeTools, home: Path, *turn: Use) -> Mapping[str, str]:
+    messages: list[object] = []
     with model(*turn) as server:
         async with ClaudeSDKClient(options_of(tools, server, home)) as client:
-            messages = await converse(client)
-    return told([*messages])
+            messages += await converse(client)
+    return told(messages)
 
 
 @requirement("agents.supervised", "agents.words")
