@@ -73,14 +73,21 @@ class Ticker:
 
 
 class Waiter(Crossing[T]):
-    """A crossing for which an asyncio task waits."""
+    """A crossing for which an asyncio task waits.
 
-    __slots__ = ("_loop", "_news")
+    Args:
+        loop: The loop of that task.
+        steadfast: It is done whatever becomes of the task, which may be cancelled again and again: anyio does so in
+            each round, until the task has ended.
+    """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    __slots__ = ("_loop", "_news", "_steadfast")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, steadfast: bool = False) -> None:
         super().__init__()
         self._loop = loop
         self._news: asyncio.Future[None] = loop.create_future()
+        self._steadfast = steadfast
 
     def tell(self) -> None:
         """Wake the task, unless there is no loop any more that could."""
@@ -89,10 +96,14 @@ class Waiter(Crossing[T]):
 
     def given_up(self) -> bool:
         """Whether its task was cancelled: that reaches the future at once, and the task in the next round only."""
-        return self._news.cancelled()
+        return self._news.cancelled() and not self._steadfast
+
+    def _give_up(self) -> None:
+        if not self._steadfast:
+            self.scope.cancel(CALLER_CANCELLED)
 
     async def join(self) -> None:
-        """Return when it is over. Cancelled: it is cancelled, and waited for all the same."""
+        """Return when it is over. Cancelled: it is cancelled unless it is steadfast, and waited for all the same."""
         cancelled: asyncio.CancelledError | None = None
         try:
             while not self.over:
@@ -101,10 +112,10 @@ class Waiter(Crossing[T]):
                 except asyncio.CancelledError as exc:  # noqa: ASYNC103  # raised below, when it is over
                     cancelled = exc
                     if not self.over:
-                        self.scope.cancel(CALLER_CANCELLED)
+                        self._give_up()
                         self._news = self._loop.create_future()
                 except GeneratorExit:  # the coroutine that waits is thrown away
-                    self.scope.cancel(CALLER_CANCELLED)
+                    self._give_up()
                     raise
             if cancelled is not None:
                 raise cancelled
@@ -243,7 +254,7 @@ class AsyncioSide:
                 "asyncio.run_coroutine_threadsafe, or loop.call_soon_threadsafe"
             )
 
-    def begin(self, async_fn: Callable[[], Awaitable[T]], *, waits: bool = False) -> Waiter[T]:
+    def begin(self, async_fn: Callable[[], Awaitable[T]], *, waits: bool = False, steadfast: bool = False) -> Waiter[T]:
         """Run *async_fn* on trio's side.
 
         Raises:
@@ -251,7 +262,7 @@ class AsyncioSide:
             RuntimeError: This is not the thread of the loop.
         """
         self.require_here()
-        waiter = Waiter[T](self._loop)
+        waiter = Waiter[T](self._loop, steadfast=steadfast)
         self.inside.begin(waiter, async_fn, waits=waits)
         return waiter
 
@@ -278,7 +289,9 @@ class AsyncioSide:
     async def leave(self, manager: AbstractAsyncContextManager[T, bool | None]) -> None:
         """Leave *manager*, which was entered on trio's side. Cancelled: it is left all the same."""
         if not self.inside.closed:
-            await self.run(lambda: manager.__aexit__(None, None, None))
+            waiter = self.begin(lambda: manager.__aexit__(None, None, None), steadfast=True)
+            await waiter.join()
+            waiter.answer()
 
     async def ended(self) -> None:
         """Return when the host is closed."""

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Final
 
+import anyio
 import pytest
 
 from armory_trio import Toolbox, ToolCall, open_supervisor
@@ -35,6 +36,44 @@ def test_a_cancelled_task_aborts_its_execution_and_ends_when_the_body_is_gone(ru
             assert shot.abort is not None
             assert (shot.abort.source, shot.abort.reason) == ("caller", "its caller was cancelled")
             assert (shot.outcome, shot.error_code) == ("error", "CANCELLED")
+
+    run(main)
+
+
+async def _call(host: AsyncioHost) -> None:
+    await host.execute(ToolCall("count", {"upto": 1000, "pause": 60}))
+
+
+async def _stream(host: AsyncioHost) -> None:
+    async with host.stream(ToolCall("count", {"upto": 1000, "pause": 60})) as stream:
+        async for _ in stream:
+            pass
+
+
+async def _subscribe_and_stream(host: AsyncioHost) -> None:
+    async with host.executions.subscribe():
+        await _stream(host)
+
+
+@requirement("asyncio.cancel-repeated")
+@on_each_loop
+@pytest.mark.parametrize("use", [_call, _stream, _subscribe_and_stream])
+def test_a_task_that_is_cancelled_in_every_round_stops_its_tool(
+    run: Run, use: Callable[[AsyncioHost], Coroutine[object, object, None]]
+) -> None:
+    async def main() -> None:
+        async with open_asyncio_host(TOOLBOX) as host:
+            async with anyio.create_task_group() as group:  # its scopes cancel until the task has ended
+                group.start_soon(use, host)
+                async with host.executions.subscribe() as updates:
+                    async for shot in updates:
+                        if shot.state in {"active", "streaming"}:
+                            break
+                group.cancel_scope.cancel()
+            assert host.active == 0
+            [shot] = host.executions.inspect()
+            assert (shot.state, shot.error_code) == ("terminal", "CANCELLED")
+            assert host.executions.inspect(live_only=True) == []
 
     run(main)
 

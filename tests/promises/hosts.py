@@ -28,6 +28,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 15",
         "Cancelled at any round of the loop, a coroutine of the host leaves nothing running, pending or lost.",
     ),
+    "asyncio.cancel-repeated": Requirement(
+        "design 8",
+        "A task that is cancelled in every round of the loop, as anyio and the web frameworks on it do, leaves its stream, "
+        "its subscription and its call as one that is cancelled once.",
+    ),
     "asyncio.timeouts": Requirement(
         "design 8", "`asyncio.timeout` and `wait_for` round calls work, nested ones and late ones, too."
     ),
