@@ -75,6 +75,33 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 12",
         "Transfers that wait are kept in a file and resumed by another supervisor, each once, and only as they were shown.",
     ),
+    "examples.agent-host": Requirement(
+        "design 4 and 8",
+        "Agents of one host share its limits in turns, one whose user leaves leaves nothing behind, and in the evening what "
+        "was begun ends.",
+    ),
+    "examples.service": Requirement(
+        "design 8 and 13",
+        "The first signal drains, the second aborts; the report on stdout names whatever nobody knows, and the exit code "
+        "says so.",
+    ),
+    "examples.chat": Requirement(
+        "design 12", "In the chat a payment runs as the person agreed to it, with their arguments, or not at all."
+    ),
+    "examples.dashboard": Requirement(
+        "design 6",
+        "The page gets the newest snapshot of each execution as it changes, on loopback, until its host ends.",
+    ),
+    "examples.web-service": Requirement(
+        "design 13",
+        "The web service on asyncio answers calls and streams, stops the tool of a client that went away, and drains when "
+        "it is told to end.",
+    ),
+    "examples.shared-state": Requirement(
+        "design 10 and 12",
+        "A host finds out what another one left that was killed: what was done is told, what was not is done, what nobody "
+        "knows is decided by a person, and an approval counts once.",
+    ),
     "examples.live-view": Requirement(
         "design 2", "The example of a host to look at shows executions of every kind, and stuck ones."
     ),
