@@ -118,8 +118,8 @@ class _Entry:
     __slots__ = ("name", "result", "same")
 
     def __init__(self, name: str, same: bytes) -> None:
-        self.name = name
-        self.same = same
+        self.name: str = name
+        self.same: bytes = same
         self.result: str | None = None
 
 
@@ -136,7 +136,7 @@ class LoopDetector:
     __slots__ = ("_blocked", "_calls", "_depth", "_histories", "_warned", "settings")
 
     def __init__(self, settings: LoopDetection) -> None:
-        self.settings = settings
+        self.settings: LoopDetection = settings
         self._depth = max(settings.warn_at or 0, settings.block_at or 0, 2 * settings.longest_cycle)
         self._histories: OrderedDict[str | None, deque[_Entry]] = OrderedDict()
         self._calls = self._warned = self._blocked = 0

@@ -50,7 +50,7 @@ class PipelineError(ToolFailure):
         self.index = index
         self.step = step
         self.result = result
-        self.others = tuple(others)
+        self.others: tuple[tuple[int, str, ToolResult[object]], ...] = tuple(others)
 
 
 def _error_of(result: ToolResult[object]) -> ToolError:

@@ -42,7 +42,7 @@ class InvalidArguments(ArmoryError):
 
     def __init__(self, issues: Sequence[ArgumentIssue]) -> None:
         super().__init__("; ".join(issue.message for issue in issues) or "the arguments were refused")
-        self.issues = tuple(issues)
+        self.issues: tuple[ArgumentIssue, ...] = tuple(issues)
 
 
 class OutputInvalid(ArmoryError):
@@ -50,7 +50,7 @@ class OutputInvalid(ArmoryError):
 
     def __init__(self, issues: Sequence[ArgumentIssue]) -> None:
         super().__init__("; ".join(issue.message for issue in issues) or "the value was refused")
-        self.issues = tuple(issues)
+        self.issues: tuple[ArgumentIssue, ...] = tuple(issues)
 
 
 def path_text(steps: Sequence[str | int]) -> str:

@@ -355,7 +355,7 @@ class ToolFailure(ArmoryError):
         _check_kind("details", details, Mapping | None, "a mapping, or None")
         self.message = message
         self.category: Category = category
-        self.code = code or DEFAULT_CODES[category]
+        self.code: str = code or DEFAULT_CODES[category]
         self.retryable = retryable
         self.effect: Effect | None = effect
         self.details = details
@@ -387,4 +387,4 @@ class BatchError(ArmoryError):
         super().__init__(f"call {index} ({result.tool_name}) failed: {reason}")
         self.index = index
         self.result = result
-        self.results = tuple(results)
+        self.results: tuple[ToolResult[object], ...] = tuple(results)

@@ -27,7 +27,7 @@ class Batch:
 
     def __init__(self, core: Core, identity: str, *, size: int, fail_fast: bool) -> None:
         self._core = core
-        self.id = identity
+        self.id: str = identity
         self._trips = fail_fast
         self._records: list[Record] = []
         self._left = size

@@ -80,42 +80,46 @@ class CoreOf(Generic[R]):
     encode: Callable[[object], tuple[Content, ...]]
 
     def __init__(self, toolbox: Toolbox, settings: Settings, *, prefix: str) -> None:
-        self.toolbox = toolbox
-        self.settings = settings
-        self.prefix = prefix
-        self.timers = Timers()
-        self.planner = Planner()
-        self.log = Publications()
-        self.feed = EventFeed()
+        self.toolbox: Toolbox = toolbox
+        self.settings: Settings = settings
+        self.prefix: str = prefix
+        self.timers: Timers = Timers()
+        self.planner: Planner = Planner()
+        self.log: Publications = Publications()
+        self.feed: EventFeed = EventFeed()
         self.journal: Recorder | None = None
         authority = settings.authority
-        self.ledger = Ledger(authority.ledger, prefix=prefix, lease=authority.lease, cap=authority.lease_cap)
+        self.ledger: Ledger = Ledger(authority.ledger, prefix=prefix, lease=authority.lease, cap=authority.lease_cap)
         self.live: dict[str, R] = {}
         self.kept: deque[R] = deque(maxlen=settings.retention.count)
-        self.watches_kept = settings.retention.seconds is not None
+        self.watches_kept: bool = settings.retention.seconds is not None
         """Whether kept records have to be looked at before a new one comes: not only their number counts."""
         self.awaited: dict[R, list[R]] = {}
         """Whom executions wait for that are not their children."""
         self.idle: list[Latch] = []
         self.always: tuple[str, ...] = ()
         """The limits that every call needs a slot of."""
-        self.wants_room = False
+        self.wants_room: bool = False
         """Whether every call, or every call with an owner, needs a slot of something."""
-        self.admitted = self.numbered = self.spent = self.uncertain = 0
+        self.admitted: int = 0
+        self.numbered: int = 0
+        self.spent: int = 0
+        self.uncertain: int = 0
         """How many have ended with an unknown effect or a failed cleanup, kept or not."""
-        self.closed, self.closed_because = False, ""
-        self.hooks = Hooks()
+        self.closed: bool = False
+        self.closed_because: str = ""
+        self.hooks: Hooks = Hooks()
         if settings.loops is not None:
             self.hooks.repeats = Repeats(settings.loops)
         self.workers: object = None  # the worker processes, made by the first body that runs in one
-        self.fallen = False
+        self.fallen: bool = False
         """Set when the whole supervisor falls: no further body may begin."""
         self.stopping: deque[tuple[R, str]] | None = None
         """Children that are still to be asked to stop, and why; None while nobody is asking."""
         self.bugs: list[str] = []
-        self.now = current_clock()
+        self.now: Callable[[], float] = current_clock()
         """Reads trio's clock, in seconds."""
-        self.opened_at = self.now()
+        self.opened_at: float = self.now()
 
     def revisions(self, tool: ToolDefinition, toolbox: Toolbox | None = None) -> Revisions:
         """The rules under which calls of *tool* are judged now, or were when *toolbox* was in use."""

@@ -49,9 +49,9 @@ class Turn:
     __slots__ = ("before", "came_in", "record")
 
     def __init__(self, record: Record, before: Turn | None) -> None:
-        self.record = record
-        self.before = before
-        self.came_in = True
+        self.record: Record = record
+        self.before: Turn | None = before
+        self.came_in: bool = True
         """Whether it was its turn; else it waits, or was stopped while it did."""
 
     @property
@@ -79,7 +79,7 @@ class Door:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._actor = Actor(self._run_nested)
-        self.plans = Plans(core)
+        self.plans: Plans = Plans(core)
 
     def caller(self) -> Record | None:
         """The running execution that this task belongs to: what it calls is nested.

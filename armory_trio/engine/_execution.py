@@ -146,8 +146,9 @@ class Record(Effects):
 
     def __init__(self, core: Core, call: ToolCall, options: Options, number: int, now: float) -> None:
         # With what its bases do: one of these is made for each call.
+        base: Effects = self
         self._log = core.log
-        self.state = QUEUED
+        base.state = QUEUED
         self.revision = 1
         self.core = core
         self.number = number
@@ -158,18 +159,17 @@ class Record(Effects):
         self.options = options
         self.admitted_at = self.last_activity = now
         self.abort_code = "CANCELLED"
-        self.cleanup, self.cleanup_detail, self.past_effect, self.paused_at = "not-required", "", "none", 0.0
+        self.cleanup, self.cleanup_detail, base.past_effect, self.paused_at = "not-required", "", "none", 0.0
         self.collects, self.in_thread, self.extra_needs = True, False, ()
         self._streaming = self.counted = self.claim_held = self.in_order = self.returned = self.cut = False
         self.waits = self.attempts = self.chunks = self.paused = self.timers = self.published = 0
-        self.plan = self.owner = self.request_context = self.permit = self.entry = self.journal = self.parent = (
+        self.plan = self.owner = self.request_context = self.permit = self.entry = self.journal = base.parent = (
             self.outside
         ) = self.started_by = None
         self.validated = self.batch_id = self.batch_index = self.claim = self.turn = None
-        self.waits_for = self.hook = self.hook_scope = self.scope = self.failure_effect = self.final_effect = None
-        self.before = None
+        self.waits_for = self.hook = self.hook_scope = self.scope = self.failure_effect = base.final_effect = None
         self.windows = self.children = self.open_waits = self.progress = self.collected = self.feeder = None
-        self.changing = None
+        self.before = base.changing = None
         self.stages = self.elicit = self.questions = self.abort = self.abort_latch = self.started_at = self.ended_at = (
             None
         )

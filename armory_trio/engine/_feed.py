@@ -55,7 +55,7 @@ class EventReader(Generic[E_co]):
         self._stride = 0
         self._closed = False
         self.include_payloads = include_payloads
-        self.lost = 0
+        self.lost: int = 0
 
     def __aiter__(self) -> EventReader[E_co]:
         return self
@@ -112,10 +112,10 @@ class EventFeed:
         self.readers: list[Reader] = []
         self.entering: tuple[Callable[[str], None], ...] = ()
         """Whom to tell the id of each execution, in its task, before anything else is done there."""
-        self.sequence = 0
+        self.sequence: int = 0
         self._closed = False
         self._lost = 0
-        self.payloads = False
+        self.payloads: bool = False
         """Whether any reader asks for payloads."""
 
     def next(self) -> int:

@@ -92,9 +92,9 @@ class Journal:
         self, step: ComposedStep | None = None, resumption: Resumption | None = None, permit: Permit | None = None
     ) -> None:
         bound = None if step is None else step.binding
-        self.resumes = None if step is None else step.attempt_id
+        self.resumes: str | None = None if step is None else step.attempt_id
         """The attempt in the ledger that it goes on from."""
-        self.step = step
+        self.step: ComposedStep | None = step
         self._permit = permit
         self._definitions = {} if bound is None else dict(bound.definitions)
         self._recorded = {} if step is None else dict(step.results)

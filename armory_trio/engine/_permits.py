@@ -44,9 +44,9 @@ class Hook:
         then: Callable[..., None],
         abandon: Callable[[], None] = _nothing,
     ) -> None:
-        self.start = start
-        self.then = then
-        self.abandon = abandon
+        self.start: Callable[[], Awaitable[object]] = start
+        self.then: Callable[..., None] = then
+        self.abandon: Callable[[], None] = abandon
 
 
 class Way(msgspec.Struct, frozen=True, eq=False):
@@ -92,8 +92,8 @@ class Permit:
     )
 
     def __init__(self, way: Way, context: RequestContext | None) -> None:
-        self.way = way
-        self.context = context
+        self.way: Way = way
+        self.context: RequestContext | None = context
         """On whose behalf it was made, before a policy narrowed that."""
         self.toolbox: Toolbox | None = None
         """Whose policy judged it last."""
@@ -101,9 +101,9 @@ class Permit:
         """What was judged last."""
         self.arguments: Mapping[str, object] | None = None
         """What runs in place of the arguments that were sent; None if these do."""
-        self.edited = False
+        self.edited: bool = False
         """Whether other arguments will run than were sent."""
-        self.hook_edited = False
+        self.hook_edited: bool = False
         """Whether a hook has edited them already; it may do so once."""
         self.answered: list[Pause] = []
         """Questions about these very arguments that a person said yes to."""
@@ -113,18 +113,22 @@ class Permit:
         """Questions that were answered before the call was resumed; they count if its arguments are as approved."""
         self.approved: Mapping[str, object] | None = None
         """The arguments that it was resumed with, as they were approved."""
-        self.asked = 0
+        self.asked: int = 0
         """How many questions were put to a person while it waited."""
-        self.asking = False
+        self.asking: bool = False
         """Whether a person is asked at this moment."""
         self.binding: ApprovalBinding | None = None
         """Of the approval that it was resumed with."""
         self.bound: ApprovalScope | StepBinding | None = None
         """What it is bound to as it goes on: by that approval, or as a composed tool on the way to it."""
-        self.held = self.taken = False
-        """Whether the approval is reserved, and whether it is used up."""
-        self.looked = self.used = False
-        """Whether a grant was looked for, and whether its use is spent."""
+        self.held: bool = False
+        """Whether the approval is reserved."""
+        self.taken: bool = False
+        """Whether it is used up."""
+        self.looked: bool = False
+        """Whether a grant was looked for."""
+        self.used: bool = False
+        """Whether its use is spent."""
         self.reservation: Reservation | None = None
         """A use of a grant that is set aside."""
         self.granted: Pause | None = None

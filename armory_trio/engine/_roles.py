@@ -44,7 +44,7 @@ class Sweep:
     __slots__ = ("cut", "now", "tripped")
 
     def __init__(self, now: float) -> None:
-        self.now = now
+        self.now: float = now
         self.cut: list[Timed] = []
         self.tripped: list[Callable[[], None]] = []
 

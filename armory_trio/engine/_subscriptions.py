@@ -118,8 +118,9 @@ class Publications:
     )
 
     def __init__(self) -> None:
-        self.active = self.closed = False
-        self.place = 0
+        self.active: bool = False
+        self.closed: bool = False
+        self.place: int = 0
         self.waiting: list[Updates] = []
         self.keeper: Callable[[Published], None] | None = None
         """Looks at each record before it is forgotten."""
@@ -242,8 +243,8 @@ class Updates:
         """Whether it has seen the end of one whose effect is unknown, which may still be resolved."""
         self._behind = False
         self._steps = self._walk()
-        self.missed = 0
-        self.forgotten = 0
+        self.missed: int = 0
+        self.forgotten: int = 0
 
     def __aiter__(self) -> Updates:
         return self

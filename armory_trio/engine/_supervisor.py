@@ -72,7 +72,7 @@ class Supervisor(Approvals):
         self._mode: Mode = "drain"
         self._report: Report | None = None
         self._reported = Latch()
-        self.executions = Executions(core)
+        self.executions: Executions = Executions(core)
 
     # -- looking
 

@@ -58,7 +58,7 @@ class Timers:
         self._numbers = itertools.count()
         self._alarm = Alarm()
         self._looks: deque[tuple[float, Sequence[Timed]]] = deque()
-        self.dead = 0
+        self.dead: int = 0
 
     def __len__(self) -> int:
         return len(self._heap) + sum(len(together) for _, together in self._looks)

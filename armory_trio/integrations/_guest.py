@@ -130,7 +130,7 @@ class AsyncioSide:
         self._loop = _running_loop()
         self._thread = threading.get_ident()
         self._ticker = Ticker(self._loop, self._lost)
-        self.inside = Inside(opening, self._on_open)
+        self.inside: Inside = Inside(opening, self._on_open)
         self._opened = asyncio.Event()
         self._ended = asyncio.Event()
         self._outcome: Outcome[None] | None = None

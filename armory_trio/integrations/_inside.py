@@ -37,9 +37,9 @@ class Crossing(ABC, Generic[T]):
     __slots__ = ("outcome", "over", "scope")
 
     def __init__(self) -> None:
-        self.scope = trio.CancelScope()
+        self.scope: trio.CancelScope = trio.CancelScope()
         self.outcome: Outcome[T] | None = None
-        self.over = False
+        self.over: bool = False
 
     async def run(self, async_fn: Callable[[], Awaitable[T]]) -> None:
         """Its task. Raises nothing but a cancellation from outside of it."""
@@ -136,7 +136,7 @@ class Inside:
         self._waiting: trio.Nursery
         self.supervisor: Supervisor | None = None
         """The supervisor, once it is open, and afterwards."""
-        self.closed = False
+        self.closed: bool = False
         """Whether nothing can cross any more."""
         self.readers: dict[Leftover, None] = {}
         self._line: OrderedDict[object, None] = OrderedDict()

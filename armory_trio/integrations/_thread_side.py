@@ -40,7 +40,7 @@ class Moment:
 
     def __init__(self) -> None:
         self._waiting: list[threading.Lock] = []
-        self.come = False
+        self.come: bool = False
         """Whether it has come."""
 
     def set(self) -> None:
@@ -67,13 +67,13 @@ class Waiter(Crossing[T]):
     def __init__(self, undo: Callable[[T], Awaitable[object]] | None = None) -> None:
         super().__init__()
         self._ended: trio.Event | None = None
-        self.told = Moment()
+        self.told: Moment = Moment()
         """Comes when it is over."""
-        self.begun = False
+        self.begun: bool = False
         """Whether trio's side knows of it."""
-        self.gone = False
+        self.gone: bool = False
         """Set by a thread that was interrupted."""
-        self.undo = undo
+        self.undo: Callable[[T], Awaitable[object]] | None = undo
         """What becomes of an answer that an interrupted thread can't take."""
 
     def given_up(self) -> bool:
@@ -100,7 +100,7 @@ class ThreadSide:
     """The side of the threads of one host, which is opened once, and then left or aborted."""
 
     def __init__(self, opening: Opening) -> None:
-        self.inside = Inside(opening, self._on_open)
+        self.inside: Inside = Inside(opening, self._on_open)
         self._claim = threading.Lock()
         self._opened = Moment()
         self._ended = Moment()

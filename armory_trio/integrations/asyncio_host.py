@@ -78,7 +78,7 @@ class AsyncioHost(AsyncioApprovals):
         super().__init__(side, supervisor)
         self.supervisor = supervisor
         """The supervisor itself: its synchronous members may be used as they are, its async ones through `run`."""
-        self.executions = AsyncioExecutions(side, supervisor)
+        self.executions: AsyncioExecutions = AsyncioExecutions(side, supervisor)
 
     # -- looking
 

@@ -92,7 +92,7 @@ class BlockingStream:
         self._side = side
         self._stream = stream
         self._kept: deque[object] = deque()
-        self.execution = BlockingExecution(side, stream.execution)
+        self.execution: BlockingExecution = BlockingExecution(side, stream.execution)
         """The execution behind the stream."""
 
     @property

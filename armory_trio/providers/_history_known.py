@@ -34,7 +34,7 @@ class HistoryError(ArmoryError):
         told = "; ".join(f"{fault.path}: {fault.words}" for fault in faults[:_SHOWN])
         more = f"; and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
         super().__init__(reason or f"{told}{more}; repair it with repair_history(...)")
-        self.faults = tuple(faults)
+        self.faults: tuple[Fault, ...] = tuple(faults)
 
 
 class Known(msgspec.Struct, frozen=True):

@@ -116,9 +116,9 @@ class ReplyError(ArmoryError):
         parts += [f"several results for the call {call_id!r}" for call_id in repeated]
         parts += [f"a result for {call_id!r}, which is no call of this turn" for call_id in unexpected]
         super().__init__("; ".join(parts) + "; give exactly one result for each call in turn.calls")
-        self.missing = tuple(call.call_id for call in missing)
-        self.repeated = tuple(repeated)
-        self.unexpected = tuple(unexpected)
+        self.missing: tuple[str, ...] = tuple(call.call_id for call in missing)
+        self.repeated: tuple[str, ...] = tuple(repeated)
+        self.unexpected: tuple[str, ...] = tuple(unexpected)
 
 
 class Turn(msgspec.Struct, frozen=True):

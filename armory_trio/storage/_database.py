@@ -113,7 +113,7 @@ class Database:
         self.timeout = timeout
         self._prepared = False
         try:
-            self.engine = _engine_of(place.url, timeout, synchronous)
+            self.engine: sa.Engine = _engine_of(place.url, timeout, synchronous)
         except ModuleNotFoundError as error:
             reason = f"needs {error.name}; pip install 'armory-trio[postgres]'"
             raise DefinitionError("store", "where", reason) from None

@@ -78,14 +78,14 @@ class Claim:
         parent: Claim | None = None,
         label: str = "",
     ) -> None:
-        self.order = order
-        self.owner = owner
-        self.needs = needs if len(needs) < 2 or len(frozenset(needs)) == len(needs) else tuple(dict.fromkeys(needs))
+        self.order: int = order
+        self.owner: str | None = owner
+        self.needs: tuple[str, ...] = tuple(dict.fromkeys(needs)) if len(needs) > 1 else needs
         self.uses: tuple[tuple[str, bool], ...] = _uses(reads, writes) if reads or writes else ()
-        self.parent = parent
-        self.label = label
-        self.standing = IDLE
-        self.urgent = False
+        self.parent: Claim | None = parent
+        self.label: str = label
+        self.standing: Standing = IDLE
+        self.urgent: bool = False
         self.place = self.borrowed = self.lent = self.kin = None
 
     def __repr__(self) -> str:
@@ -239,8 +239,8 @@ class Place:
     __slots__ = ("name", "waiting")
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.waiting = Queue()
+        self.name: str = name
+        self.waiting: Queue = Queue()
 
 
 class Owner:
@@ -249,8 +249,8 @@ class Owner:
     __slots__ = ("lines", "name", "turn")
 
     def __init__(self, name: str | None, turn: int) -> None:
-        self.name = name
-        self.turn = turn
+        self.name: str | None = name
+        self.turn: int = turn
         self.lines: dict[tuple[Claim | None, tuple[str, ...]], Line] = {}
 
 
@@ -265,18 +265,18 @@ class Line:
     __slots__ = ("head", "missed", "needs", "overtakers", "owner", "parent", "parked_at", "queue", "ticket", "urgent")
 
     def __init__(self, owner: Owner, first: Claim) -> None:
-        self.owner = owner
-        self.parent = first.parent
-        self.needs = first.needs
-        self.queue = Queue()
+        self.owner: Owner = owner
+        self.parent: Claim | None = first.parent
+        self.needs: tuple[str, ...] = first.needs
+        self.queue: Queue = Queue()
         self.queue.add(first)
-        self.head = first
+        self.head: Claim = first
         """The claim that goes next. A line that has lost its last claim is thrown away."""
         self.parked_at: Limit | None = None
-        self.ticket = 0
+        self.ticket: int = 0
         self.overtakers: list[int] = []
-        self.missed = 0
-        self.urgent = False
+        self.missed: int = 0
+        self.urgent: bool = False
 
     def add(self, claim: Claim) -> None:
         """Put *claim* where it belongs."""
@@ -325,9 +325,9 @@ class Limit:
     __slots__ = ("lasting", "name", "owners", "parked", "reservers", "size")
 
     def __init__(self, name: str, size: int, *, lasting: bool) -> None:
-        self.name = name
-        self.size = size
-        self.lasting = lasting
+        self.name: str = name
+        self.size: int = size
+        self.lasting: bool = lasting
         self.owners: dict[Claim, None] = {}
         self.parked: list[Entry] = []
         self.reservers: dict[Line, None] = {}

@@ -48,46 +48,31 @@ class Entry:
     """
 
     __slots__ = (
-        "about",
-        "arguments",
-        "attempt_id",
-        "callers",
-        "ended",
-        "ending",
-        "execution_id",
-        "goes_on",
-        "held",
-        "holding",
-        "key",
-        "left",
-        "line",
-        "lost",
-        "news",
-        "noted",
-        "over",
-        "pause",
-        "receipt",
-        "recovery_only",
-        "refenced",
-        "renewing",
-        "result",
-        "started",
-        "store",
-        "text",
-        "tried",
-        "unwritten",
-        "withholding",
+        *(
+            "about",
+            "arguments",
+            "attempt_id",
+            "callers",
+            "ended",
+            "ending",
+            "execution_id",
+            "goes_on",
+            "held",
+            "holding",
+        ),
+        *("key", "left", "line", "lost", "news", "noted", "over", "pause", "receipt", "recovery_only"),
+        *("refenced", "renewing", "result", "started", "store", "text", "tried", "unwritten", "withholding"),
     )
 
     def __init__(
         self, store: LedgerStore, key: LedgerKey, execution_id: str, left: Callable[..., None], *, recovery_only: bool
     ) -> None:
-        self.store = store
-        self.execution_id = execution_id
-        self.key = key
-        self.text = key.text
-        self.recovery_only = recovery_only
-        self.left = left
+        self.store: LedgerStore = store
+        self.execution_id: str = execution_id
+        self.key: LedgerKey = key
+        self.text: str = key.text
+        self.recovery_only: bool = recovery_only
+        self.left: Callable[..., None] = left
         """Told of the record once that is over."""
         self.attempt_id: str | None = None
         """Its fence; None as long as nothing is claimed."""
@@ -99,25 +84,31 @@ class Entry:
         """What was decided about an earlier attempt, if the caller knows."""
         self.callers: tuple[Entry, ...] = ()
         """Those that made the call, and would count as having changed nothing if nobody noted it."""
-        self.noted = False
+        self.noted: bool = False
         """Whether the ledger knows that it makes calls which may change something."""
-        self.noted = self.tried = self.started = self.ended = self.lost = self.unwritten = False
-        self.renewing = self.holding = self.withholding = False
+        self.tried: bool = False
+        self.started: bool = False
+        self.ended: bool = False
+        self.lost: bool = False
+        self.unwritten: bool = False
+        self.renewing: bool = False
+        self.holding: bool = False
+        self.withholding: bool = False
         self.ending: Callable[[], None] | None = None
         """The last step, for when it is."""
         self.result: ToolResult[object] | None = None
         """How it ended, for those who wait for it; None if its body never began."""
         self.pause: Literal["waits", "waits-again"] | None = None
         """Whether it ends because somebody has to act before it can go on; or went on, and waits as it did before."""
-        self.goes_on = False
+        self.goes_on: bool = False
         """Whether it goes on from such an end, as far as the ledger knows."""
-        self.held = 0  # windows of which another attempt may yet say what happened in them
-        self.refenced = 0
+        self.held: int = 0  # windows of which another attempt may yet say what happened in them
+        self.refenced: int = 0
         """How often the lease was over before the body could begin."""
-        self.news = Latch()
+        self.news: Latch = Latch()
         """Set when those who wait for it have to look again."""
-        self.over = Latch()
-        self.line = Line()
+        self.over: Latch = Latch()
+        self.line: Line = Line()
 
     @property
     def told_key(self) -> str | None:

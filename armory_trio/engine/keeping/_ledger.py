@@ -42,16 +42,16 @@ class Ledger:
 
     def __init__(self, store: LedgerStore | None, *, prefix: str, lease: float, cap: float) -> None:
         self._store = store
-        self.host = f"{socket.gethostname()}:{os.getpid()}:{prefix}"
-        self.lease = lease
-        self.cap = cap
-        self.durable = store is not None
+        self.host: str = f"{socket.gethostname()}:{os.getpid()}:{prefix}"
+        self.lease: float = lease
+        self.cap: float = cap
+        self.durable: bool = store is not None
         """Whether attempts are there to be found after a crash, so that calls without a key are recorded as well."""
         self.mine: dict[str, Entry] = {}
         """What executions of this supervisor hold, by the text of the key."""
         self.recovered: LeftBehind | None = None
         """What others had left behind when this was opened; None if nobody looked, or it could not be told."""
-        self.wanted = Latch()
+        self.wanted: Latch = Latch()
         """Set by the first claim: from then on leases are renewed."""
 
     @property

@@ -55,14 +55,14 @@ class Owner:
         self.options = options
         self.state: State = "opening"
         self.link: Link | None = None
-        self.record = LinkRecord(options.name)
-        self.catalogue = Catalogue()
-        self.imports = Imports(options, self)
+        self.record: LinkRecord = LinkRecord(options.name)
+        self.catalogue: Catalogue = Catalogue()
+        self.imports: Imports = Imports(options, self)
         self.live: LiveToolbox | None = None
         self._news = trio.Event()
         self._scope = trio.CancelScope()
-        self.ended = trio.Event()
-        self.why = ""
+        self.ended: trio.Event = trio.Event()
+        self.why: str = ""
         self._refusal: DefinitionError | ConnectionFailed | None = None
 
     @property

@@ -40,9 +40,9 @@ class Question:
     __slots__ = ("answer", "answered", "params")
 
     def __init__(self, params: ElicitRequestParams) -> None:
-        self.params = params
-        self.answer = ElicitResult(action="cancel")
-        self.answered = trio.Event()
+        self.params: ElicitRequestParams = params
+        self.answer: ElicitResult = ElicitResult(action="cancel")
+        self.answered: trio.Event = trio.Event()
 
     def settle(self, answer: ElicitResult | None = None) -> None:
         """Give the answer; without one it is that nobody answered."""
@@ -62,14 +62,16 @@ class Exchange:
     __slots__ = ("_ask", "answer", "context", "fault", "handed", "questions", "request_id")
 
     def __init__(self, request_id: int, context: ToolContext) -> None:
-        self.request_id = request_id
-        self.context = context
-        self.handed = False
+        self.request_id: int = request_id
+        self.context: ToolContext = context
+        self.handed: bool = False
         """Whether the server may have seen it."""
 
         self.answer: Mapping[str, object] | None = None
         self.fault: Fault | None = None
-        self._ask, self.questions = trio.open_memory_channel[Question](_QUESTIONS)
+        self._ask: trio.MemorySendChannel[Question]
+        self.questions: trio.MemoryReceiveChannel[Question]
+        self._ask, self.questions = trio.open_memory_channel(_QUESTIONS)
 
     def ask(self, question: Question) -> bool:
         """Hand a question to the call; False if that has too many, or is over."""
@@ -102,10 +104,10 @@ class LinkRecord:
         self.exchanges: dict[int, Exchange] = {}
         """The calls that wait for an answer, by the id of their request."""
 
-        self.stray = 0
+        self.stray: int = 0
         """How many things that are no messages the server sent."""
 
-        self.ended = trio.Event()
+        self.ended: trio.Event = trio.Event()
         """Set once the link is no use any more, or is to be closed."""
 
         self.lost: str | None = None
@@ -117,11 +119,11 @@ class LinkRecord:
         self.modern = False
         """Whether a revision without a handshake is spoken."""
 
-        self.listed_asked = 0
+        self.listed_asked: int = 0
         """How often the server said that its tools changed."""
 
-        self.tools_changed = trio.Event()
-        self.page = Page()
+        self.tools_changed: trio.Event = trio.Event()
+        self.page: Page = Page()
         """What the last page of tools came to."""
 
         self._ids = itertools.count(1)
