@@ -45,6 +45,19 @@ assert [match.tool for match in found.matches] == [ship]
 """What an extra is for, where it is more than modules of its own."""
 
 
+IMPORT_ALL: Final = """
+import importlib
+failed = []
+for module in {modules}:
+    try:
+        importlib.import_module(module)
+    except Exception as error:
+        failed.append(module + ": " + repr(error))
+if failed:
+    raise SystemExit("; ".join(failed))
+"""
+
+
 class Tried(NamedTuple):
     """One extra."""
 
@@ -60,10 +73,8 @@ def try_extra(extra: str, wheel: Path, by_module: Mapping[str, str], *, newest: 
     plain = [module for module, needed in by_module.items() if not needed]
     with fresh_venv() as venv:
         venv.install(f"{wheel}[{extra}]" if extra else str(wheel), newest=newest)
-        trials = {module: f"import {module}" for module in (*plain, *own)}
-        if extra in TRIALS:
-            trials["its use"] = TRIALS[extra]
-        failed = [f"{name}: {why}" for name, code in trials.items() if (why := venv.try_python(code))]
+        trials = [IMPORT_ALL.format(modules=[*plain, *own]), *([TRIALS[extra]] if extra in TRIALS else [])]
+        failed = [why for code in trials if (why := venv.try_python(code))]
         return Tried(extra, len(venv.distributions()), own, failed)
 
 

@@ -16,22 +16,28 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from scripts.fresh_venv import build
+from scripts.release_check import CORE, contents, wheel_out_of
+from tests.docs_pages.extras_page import installed_with
+from tests.requirements import requirement
 from tests.test_architecture import IMPORTS, NEVER_INSTALLED
 
 ROOT: Final = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from this checkout without asking any index."""
-    directory = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(directory)]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
-    [path] = directory.glob("*.whl")
-    return path
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The sdist and the wheel, built from this checkout without asking any index."""
+    return build(tmp_path_factory.mktemp("dist"))
 
 
+@pytest.fixture(scope="module")
+def wheel(built: tuple[Path, Path]) -> Path:
+    """The wheel of these."""
+    return built[1]
+
+
+@requirement("release.plain")
 def test_the_wheel_holds_every_module_the_types_mark_and_the_licence_and_nothing_else(wheel: Path) -> None:
     sources = (ROOT / "armory_trio", ROOT / "pytest_armory_trio")
     files = [path for source in sources for path in source.rglob("*") if path.suffix in {".py", ".typed"}]
@@ -43,6 +49,18 @@ def test_the_wheel_holds_every_module_the_types_mark_and_the_licence_and_nothing
     assert "armory_trio/py.typed" in names
     assert {name for name in names if ".dist-info/" not in name} == wanted
     assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+@requirement("release.same")
+def test_the_sdist_builds_the_same_wheel(built: tuple[Path, Path], tmp_path: Path) -> None:
+    sdist, wheel = built
+
+    assert contents(wheel_out_of(sdist, tmp_path)) == contents(wheel)
+
+
+@requirement("release.plain")
+def test_the_plain_package_brings_exactly_what_the_core_needs() -> None:
+    assert installed_with() == CORE - {"armory-trio"}
 
 
 def test_the_metadata_offers_every_extra_and_all_of_them_at_once(wheel: Path) -> None:
