@@ -26,7 +26,7 @@ from sphinx.pycode import ModuleAnalyzer
 ROOT: Final = Path(__file__).parents[1]
 STAGE: Final = ROOT / "build" / "site"
 PACKAGE: Final = "armory_trio"
-BESIDE: Final = ("CHANGELOG.md", "CONTRIBUTING.md")
+BESIDE: Final = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 """Pages that the README leads to."""
 LONGEST: Final = 300
 """Characters of a value that the reference shows."""

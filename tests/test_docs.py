@@ -16,7 +16,7 @@ PAGES: Final = sorted([*ROOT.glob("README.md"), *ROOT.glob("docs/**/*.md")])
 NEEDS: Final = {"docs/claude-agent.md": "claude_agent_sdk"}
 """Pages whose blocks need a package that is too large to be installed for the tests; `make claude-agent` runs them."""
 
-LINKING: Final = sorted([*PAGES, *ROOT.glob("C*.md")])
+LINKING: Final = sorted({*PAGES, *ROOT.glob("*.md")})
 
 
 def _named(path: Path) -> str:
