@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
 import subprocess
 import sys
@@ -53,6 +55,15 @@ def test_the_page_does_what_it_shows(page: Path, tmp_path: Path) -> None:
     ended = _run(page, tmp_path)
 
     assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_named)
+def test_a_page_that_awaits_outside_of_functions_says_where_that_stands(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    blocks = [block.text for block in blocks_of(text) if block.language == "python" and block.directive != "file"]
+    codes = [compile(block, "page", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True) for block in blocks]
+
+    assert "python -m trio" in text or not any(code.co_flags & inspect.CO_COROUTINE for code in codes)
 
 
 @pytest.mark.parametrize("page", LINKING, ids=_named)
