@@ -133,7 +133,7 @@ def write_reference(modules: Sequence[str], directory: Path) -> None:
 
 def offered_by(name: str) -> Iterator[tuple[str, str]]:
     """The public names of a module, each with the module that defines it."""
-    for node in tree_of(name).body:
+    for node in statements_of(tree_of(name).body):
         match node:
             case ast.ImportFrom(level=level) if level:
                 source = source_of(name, node)
@@ -147,6 +147,16 @@ def offered_by(name: str) -> Iterator[tuple[str, str]]:
                 yield public, name
             case _:
                 pass
+
+
+def statements_of(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, with those for type checkers: names that are imported when somebody asks for them."""
+    for node in body:
+        match node:
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                yield from node.body
+            case _:
+                yield node
 
 
 def home_of(public: str, source: str) -> str:

@@ -33,6 +33,7 @@ def test_what_a_room_offers_again_is_followed_to_the_module_that_defines_it() ->
 
     assert offered["ToolCall"] == "armory_trio.definitions._call"
     assert offered["ArmoryError"] == "armory_trio.errors"
+    assert offered["open_supervisor"].startswith("armory_trio.engine.")  # imported when somebody asks for it
     assert "Final" not in dict(offered_by("armory_trio.errors"))
 
 
