@@ -78,6 +78,13 @@ class CoreOf(Generic[R]):
     nursery: trio.Nursery
     due: Callable[[R, Kind, float], None]
     encode: Callable[[object], tuple[Content, ...]]
+    admitted: int
+    numbered: int
+    spent: int
+    uncertain: int
+    """How many have ended with an unknown effect or a failed cleanup, kept or not."""
+    closed: bool
+    closed_because: str
 
     def __init__(self, toolbox: Toolbox, settings: Settings, *, prefix: str) -> None:
         self.toolbox: Toolbox = toolbox
@@ -101,13 +108,8 @@ class CoreOf(Generic[R]):
         """The limits that every call needs a slot of."""
         self.wants_room: bool = False
         """Whether every call, or every call with an owner, needs a slot of something."""
-        self.admitted: int = 0
-        self.numbered: int = 0
-        self.spent: int = 0
-        self.uncertain: int = 0
-        """How many have ended with an unknown effect or a failed cleanup, kept or not."""
-        self.closed: bool = False
-        self.closed_because: str = ""
+        self.admitted = self.numbered = self.spent = self.uncertain = 0
+        self.closed, self.closed_because = False, ""
         self.hooks: Hooks = Hooks()
         if settings.loops is not None:
             self.hooks.repeats = Repeats(settings.loops)

@@ -91,6 +91,15 @@ class Permit:
         "written",
     )
 
+    held: bool
+    """Whether the approval is reserved."""
+    taken: bool
+    """Whether it is used up."""
+    looked: bool
+    """Whether a grant was looked for."""
+    used: bool
+    """Whether its use is spent."""
+
     def __init__(self, way: Way, context: RequestContext | None) -> None:
         self.way: Way = way
         self.context: RequestContext | None = context
@@ -121,14 +130,7 @@ class Permit:
         """Of the approval that it was resumed with."""
         self.bound: ApprovalScope | StepBinding | None = None
         """What it is bound to as it goes on: by that approval, or as a composed tool on the way to it."""
-        self.held: bool = False
-        """Whether the approval is reserved."""
-        self.taken: bool = False
-        """Whether it is used up."""
-        self.looked: bool = False
-        """Whether a grant was looked for."""
-        self.used: bool = False
-        """Whether its use is spent."""
+        self.held = self.taken = self.looked = self.used = False
         self.reservation: Reservation | None = None
         """A use of a grant that is set aside."""
         self.granted: Pause | None = None

@@ -64,6 +64,16 @@ class Entry:
         *("refenced", "renewing", "result", "started", "store", "text", "tried", "unwritten", "withholding"),
     )
 
+    tried: bool
+    started: bool
+    noted: bool
+    ended: bool
+    lost: bool
+    unwritten: bool
+    renewing: bool
+    holding: bool
+    withholding: bool
+
     def __init__(
         self, store: LedgerStore, key: LedgerKey, execution_id: str, left: Callable[..., None], *, recovery_only: bool
     ) -> None:
@@ -84,16 +94,8 @@ class Entry:
         """What was decided about an earlier attempt, if the caller knows."""
         self.callers: tuple[Entry, ...] = ()
         """Those that made the call, and would count as having changed nothing if nobody noted it."""
-        self.noted: bool = False
-        """Whether the ledger knows that it makes calls which may change something."""
-        self.tried: bool = False
-        self.started: bool = False
-        self.ended: bool = False
-        self.lost: bool = False
-        self.unwritten: bool = False
-        self.renewing: bool = False
-        self.holding: bool = False
-        self.withholding: bool = False
+        self.noted = self.tried = self.started = self.ended = self.lost = self.unwritten = False
+        self.renewing = self.holding = self.withholding = False
         self.ending: Callable[[], None] | None = None
         """The last step, for when it is."""
         self.result: ToolResult[object] | None = None
