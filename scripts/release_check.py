@@ -55,9 +55,9 @@ def faults_of_files(sdist: Path, wheel: Path) -> Iterator[str]:
 
 def faults_of_plain(venv: Venv) -> Iterator[str]:
     """What is wrong where the plain package was installed, and nothing else."""
-    there = {canonicalize_name(name) for name in venv.distributions()}
-    if there != CORE:
-        yield f"the plain package brings other packages than it should: {', '.join(sorted(there ^ CORE))}"
+    odd = CORE.symmetric_difference(map(canonicalize_name, venv.distributions()))
+    if odd:
+        yield f"the plain package brings other packages than it should: {', '.join(sorted(odd))}"
     failed = venv.try_python("import armory_trio")
     if failed:
         yield f"import armory_trio: {failed}"
