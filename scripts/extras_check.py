@@ -1,4 +1,4 @@
-"""Install the package with each extra alone, at home in an environment of its own, and import what needs that extra.
+"""Install the package with each extra alone, in an environment of its own, and import what needs that extra.
 
 ``make extras-check`` needs a package index, and minutes. ``ARGS="cli sql"`` tries these two only, ``ARGS=--newest`` all of
 them with the newest packages instead of the pinned ones. Extras of gigabytes are tried only when they are named. Exits
@@ -21,7 +21,7 @@ TRIALS: Final[Mapping[str, str]] = {
     "cli": "from armory_trio.cli._command import execute",
     "coding": "from armory_trio.kits.coding._grep import grep; import re2, pathspec",
     "gemini": "import google.genai.types; from armory_trio.providers.gemini import parse_tool_calls",
-    "openai": "import openai; from armory_trio.providers.openai import parse_tool_calls",
+    "openai": "import openai; from armory_trio.providers.openai import parse_chat_tool_calls",
     "otel": "import opentelemetry.sdk.trace; from armory_trio.observability.otel import instrument",
     "postgres": "import psycopg, armory_trio.storage.sql",
     "pydantic": """
@@ -37,9 +37,8 @@ import armory_trio
 @armory_trio.tool
 async def ship(order: int) -> str:
     "Send an order to a customer."
-import trio
-found = trio.run(armory_trio.Toolbox([ship]).search, "send")
-assert [match.tool for match in found.matches] == [ship]
+found = armory_trio.Toolbox([ship]).search("send")
+assert [match.tool for match in found] == [ship]
 """,
 }
 """What an extra is for, where it is more than modules of its own."""
@@ -83,7 +82,8 @@ def rows(tried: Sequence[Tried]) -> Iterator[str]:
     yield f"{'extra':16} {'packages':>8}  result"
     for each in tried:
         what = ", ".join(module.removeprefix("armory_trio.") for module in each.modules)
-        result = "; ".join(each.failed) if each.failed else f"works{f', with {what}' if what else ''}"
+        what = f", with {what}" if each.extra and what else ""
+        result = "; ".join(each.failed) or f"works{what}"
         yield f"{each.extra or 'none':16} {each.packages:8}  {result}"
 
 
@@ -91,9 +91,11 @@ def main() -> int:
     """Try the extras that were named, or all. Answers the exit code."""
     parser = argparse.ArgumentParser(prog="python -m scripts.extras_check", description=__doc__)
     extras = [extra for extra in declared() if extra != "all"]
-    parser.add_argument("extras", nargs="*", choices=[*extras, []], metavar="EXTRA", help="what to try")
+    parser.add_argument("extras", nargs="*", metavar="EXTRA", help="what to try; by default all but the large ones")
     parser.add_argument("--newest", action="store_true", help="the newest packages instead of the pinned ones")
     asked = parser.parse_args()
+    if unknown := sorted(set(asked.extras).difference(extras)):
+        parser.error(f"there is no extra {', '.join(unknown)}; there are {', '.join(filter(None, extras))}")
     by_module = needs()
     tried: list[Tried] = []
     with tempfile.TemporaryDirectory() as directory:
