@@ -127,6 +127,8 @@ if TYPE_CHECKING:
     from .engine import CallOptions as CallOptions
     from .engine import ChunkEmitted as ChunkEmitted
     from .engine import Cleanup as Cleanup
+    from .engine import CleanupOverdue as CleanupOverdue
+    from .engine import CleanupPending as CleanupPending
     from .engine import CustomEmitted as CustomEmitted
     from .engine import EffectClosed as EffectClosed
     from .engine import EffectOpened as EffectOpened
@@ -167,6 +169,9 @@ if TYPE_CHECKING:
     from .engine import Supervisor as Supervisor
     from .engine import ToolboxChanged as ToolboxChanged
     from .engine import Updates as Updates
+    from .engine import WaitBegan as WaitBegan
+    from .engine import WaitEnded as WaitEnded
+    from .engine import WaitKind as WaitKind
     from .engine import current_supervisor as current_supervisor
     from .engine import history_of as history_of
     from .engine import open_supervisor as open_supervisor
@@ -224,6 +229,8 @@ else:
             "CallOptions": "engine",
             "ChunkEmitted": "engine",
             "Cleanup": "engine",
+            "CleanupOverdue": "engine",
+            "CleanupPending": "engine",
             "current_supervisor": "engine",
             "CustomEmitted": "engine",
             "EffectClosed": "engine",
@@ -270,6 +277,9 @@ else:
             "Supervisor": "engine",
             "ToolboxChanged": "engine",
             "Updates": "engine",
+            "WaitBegan": "engine",
+            "WaitEnded": "engine",
+            "WaitKind": "engine",
             "LiveToolbox": "toolbox",
             "Resolution": "toolbox",
             "toolbox_from_manifest": "toolbox",

@@ -184,6 +184,7 @@ ORDER: Final = {
         "_streams",
         "_failures",
         "_results",
+        "_waits",
         "_settlement",
         "_abort",
         "_elicitation",

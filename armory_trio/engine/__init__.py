@@ -9,6 +9,8 @@ from ._events import AdmissionWasClosed as AdmissionWasClosed
 from ._events import ApprovalRequested as ApprovalRequested
 from ._events import ApprovalResolved as ApprovalResolved
 from ._events import ChunkEmitted as ChunkEmitted
+from ._events import CleanupOverdue as CleanupOverdue
+from ._events import CleanupPending as CleanupPending
 from ._events import CustomEmitted as CustomEmitted
 from ._events import EffectClosed as EffectClosed
 from ._events import EffectOpened as EffectOpened
@@ -28,6 +30,8 @@ from ._events import ProgressReported as ProgressReported
 from ._events import StreamClosed as StreamClosed
 from ._events import StreamOpened as StreamOpened
 from ._events import ToolboxChanged as ToolboxChanged
+from ._events import WaitBegan as WaitBegan
+from ._events import WaitEnded as WaitEnded
 from ._handle import Execution as Execution
 from ._handle import PrivilegedSnapshot as PrivilegedSnapshot
 from ._handle import Stream as Stream
@@ -37,6 +41,7 @@ from ._lifecycle import Cleanup as Cleanup
 from ._lifecycle import Progress as Progress
 from ._lifecycle import Snapshot as Snapshot
 from ._lifecycle import State as State
+from ._lifecycle import WaitKind as WaitKind
 from ._opening import call_directly as call_directly
 from ._opening import open_supervisor as open_supervisor
 from ._options import Budget as Budget

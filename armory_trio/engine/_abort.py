@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final, Literal
 
-from ._events import AbortRequested
+from ._events import AbortRequested, CleanupPending
 from ._execution import Core, Record
 from ._lifecycle import ABORT_REQUESTED, FINAL, QUEUED, Abort, AbortSource
 from ._roles import Sweep
@@ -212,3 +212,5 @@ def mark_overdue(record: Record) -> None:
         if allowed is None:
             allowed = record.core.settings.cleanup_timeout
         record.core.timers.at(record.core.now() + allowed, record, "cleanup")
+        if record.core.feed.readers:
+            record.tell(CleanupPending, allowed=allowed)

@@ -25,6 +25,7 @@ from ._permits import Hook
 from ._plan import Plan
 from ._settlement import cancelled, decide, end, failed, finish, hand_on, returned
 from ._tool_context import Door, TaskContext
+from ._waits import leave_line, stand_in_line
 from .placement import Placed, deliver_inline, place
 
 _log: Final = logging.getLogger("armory_trio.engine")
@@ -66,7 +67,11 @@ class Actor:
                 if record.hook is not None:
                     await _ask_hook(record, record.hook)
                 elif record.turn is not None and not record.claim_held:
+                    if record.core.feed.readers:
+                        stand_in_line(record, record.core.planner.waits_for(record.claim) if record.claim else None)
                     await record.turn.wait()
+                    if record.open_waits:
+                        leave_line(record)
             if record.state == QUEUED:
                 if record.core.fallen:
                     request_abort(record, "supervisor", "the supervisor fell")
@@ -272,12 +277,16 @@ async def _ask_hook(record: Record, hook: Hook) -> None:
     answer: object = None
     failure: BaseException | None = None
     record.hook_scope = trio.CancelScope()
+    if record.core.feed.readers:
+        stand_in_line(record, record.waits_for)
     try:
         with record.hook_scope:
             answer = await hook.start()
     except BaseException as exc:  # noqa: ASYNC103  # raises again what is not the hook's own
         failure = _own_failure(record, exc)
     record.hook_scope = None
+    if record.open_waits:
+        leave_line(record)
     if record.verdict is not None:
         record.waits_for = None
         end(record, "end", record.effect)

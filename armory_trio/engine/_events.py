@@ -9,7 +9,7 @@ import msgspec
 
 from ..definitions import Category, Effect, LogLevel, LoopPattern, Outcome, PauseTier
 from ..toolbox import NameTier
-from ._lifecycle import AbortSource, State
+from ._lifecycle import AbortSource, State, WaitKind
 
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -126,6 +126,28 @@ class ExecutionStarted(OfExecution, frozen=True, kw_only=True, tag=True):
     attempt: int
 
 
+class WaitBegan(OfExecution, frozen=True, kw_only=True, tag=True):
+    """The execution waits from here on: queued, or because its tool says so or has asked a person.
+
+    A call that waits for one that it made is told by the events of that one.
+
+    Args:
+        kind: What is waited for: what ``Snapshot.waits_for`` begins with, or ``declared`` or ``elicitation``.
+        subject: Which one, as in the snapshot: a limit, a resource, an execution; or the reason or question of the tool.
+    """
+
+    kind: WaitKind
+    subject: str | None = None
+
+
+class WaitEnded(OfExecution, frozen=True, kw_only=True, tag=True):
+    """A wait is over, however it ended. It comes before `ExecutionSettled`."""
+
+    kind: WaitKind
+    subject: str | None = None
+    seconds: float
+
+
 class ProgressReported(OfExecution, frozen=True, kw_only=True, tag=True):
     """The tool reported progress. ``checkpoint`` only comes to readers with ``include_payloads``."""
 
@@ -187,6 +209,16 @@ class AbortRequested(OfExecution, frozen=True, kw_only=True, tag=True):
 
     source: AbortSource
     reason: str
+
+
+class CleanupPending(OfExecution, frozen=True, kw_only=True, tag=True):
+    """The body was cancelled, and is still there: it has ``allowed`` seconds to clean up."""
+
+    allowed: float
+
+
+class CleanupOverdue(OfExecution, frozen=True, kw_only=True, tag=True):
+    """The body is still there after the time that it had for cleaning up: nobody waits for it any more."""
 
 
 class OutcomeDecided(OfExecution, frozen=True, kw_only=True, tag=True):

@@ -15,7 +15,7 @@ from ._concurrency import Latch
 from ._copies import own_copy
 from ._core import CoreOf
 from ._events import ChunkEmitted, Happening
-from ._lifecycle import FINAL, QUEUED, Abort, Cleanup, Effects, Progress, Snapshot, strongest
+from ._lifecycle import FINAL, QUEUED, Abort, Cleanup, Effects, Progress, Snapshot, Wait, declared_in, strongest
 from ._options import Options
 from ._permits import Hook, Permit
 from ._plan import Plan
@@ -92,7 +92,8 @@ class Record(Effects):
     failure_effect: Effect | None
     windows: list[Window] | None
     children: dict[str, Record] | None
-    open_waits: list[str] | None
+    open_waits: list[Wait] | None
+    """What its tool waits for; of a queued one what it waits for itself, if somebody read events when that began."""
     progress: Progress | None
     chunks: int
     collected: list[object] | None
@@ -389,7 +390,7 @@ class Record(Effects):
             self.ended_at,
             self.settled_at,
             self.progress,
-            self.open_waits[-1] if self.open_waits and state not in FINAL else None,
+            declared_in(self.open_waits) if self.open_waits and state not in FINAL else None,
             self.chunks,
             self.attempts,
             self.abort,

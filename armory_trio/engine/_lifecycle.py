@@ -5,7 +5,7 @@ Everything that decides a state lives in this file; nothing here waits, reads a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, Protocol, Self, TypeVar, get_args
 
 import msgspec
@@ -199,6 +199,41 @@ class Lifecycle:
         else:
             self.waits -= 1
         return STREAMING if after == ACTIVE and self._streaming else after
+
+
+WaitKind = Literal[
+    "policy",
+    "validation",
+    "approval",
+    "ledger",
+    "joined",
+    "capacity",
+    "resource",
+    "declared",
+    "elicitation",
+]
+"""What is waited for. The last two are the tool's own words, ``ctx.waiting`` and ``ctx.elicit``; a queued execution
+waits for one of the others, which ``Snapshot.waits_for`` begins with."""
+
+
+class Wait(msgspec.Struct, frozen=True, gc=False):
+    """One wait that goes on, and since when, in seconds on trio's clock.
+
+    Args:
+        kind: What is waited for.
+        subject: Which one of these: a limit, a resource, an execution; or the reason or question of the tool.
+        since: When it began.
+    """
+
+    kind: WaitKind
+    subject: str | None
+    since: float
+
+
+def declared_in(waits: Sequence[Wait]) -> str | None:
+    """What a tool says that it waits for: the last of its *waits*."""
+    last = waits[-1]
+    return last.subject if last.kind in ("declared", "elicitation") else None
 
 
 _STRENGTH: Final[dict[Effect, int]] = {"none": 0, "completed": 1, "unknown": 2}

@@ -28,12 +28,13 @@ from ..definitions import (
 )
 from ..errors import ExecutionAborted, ExecutionOver
 from . import _results as results
-from ._events import ExecutionRefused, ExecutionSettled, OutcomeDecided
+from ._events import CleanupOverdue, ExecutionRefused, ExecutionSettled, OutcomeDecided
 from ._execution import Core, Record, Verdict
 from ._failures import PASSING, description_of, error_of, issues_of, sayable, unfit, unreadable, without_wrapping
 from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Abort, Event, strongest
 from ._plan import Plan
 from ._streams import end_stages
+from ._waits import tell_waits_over
 from .capacity import Claim
 
 _TIMEOUT_CODES: Final = frozenset(("TIMEOUT", "DEADLINE_EXCEEDED", "IDLE_TIMEOUT"))
@@ -346,6 +347,8 @@ def settle(record: Record, event: Event, effect: Effect, now: float) -> None:
         record.core.stir()
     if record.core.feed.readers:
         assert record.verdict is not None
+        if record.open_waits:
+            tell_waits_over(record)
         record.tell(ExecutionSettled, state=record.state, outcome=record.verdict[0], effect=effect)
 
 
@@ -353,6 +356,8 @@ def leave_behind(record: Record, event: Event) -> None:
     """Settle an execution whose body is still there: its time for cleaning up ran out, or it gave up itself."""
     if record.state == CLEANUP_PENDING:
         record.cleanup = "unresolved"
+        if event == "overdue" and record.core.feed.readers:
+            record.tell(CleanupOverdue)
         settle(record, event, record.effect, record.core.now())
 
 

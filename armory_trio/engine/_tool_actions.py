@@ -10,6 +10,7 @@ from ._events import CustomEmitted, EffectClosed, EffectOpened, LogWritten, Prog
 from ._execution import Record
 from ._lifecycle import CLEANUP_PENDING, FINAL, Progress
 from ._settlement import leave_behind
+from ._waits import begin_wait, end_wait
 
 
 class Window:
@@ -141,23 +142,7 @@ class Actions:
 
     def begin_wait(self, reason: str) -> None:
         self.must_be_open()
-        begin_wait(self.record, reason)
+        begin_wait(self.record, "declared", reason)
 
     def end_wait(self, reason: str) -> None:
         end_wait(self.record, reason)
-
-
-def begin_wait(record: Record, reason: str) -> None:
-    """The tool only waits from here on."""
-    if record.open_waits is None:
-        record.open_waits = []
-    record.open_waits.append(reason)
-    record.apply("wait")
-
-
-def end_wait(record: Record, reason: str) -> None:
-    """One declared wait is over; dropped when the state is final."""
-    if record.open_waits:
-        record.open_waits.remove(reason)
-    if record.state not in FINAL:
-        record.apply("resume-last" if record.waits == 1 else "resume")

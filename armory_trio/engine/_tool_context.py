@@ -27,7 +27,8 @@ from ..errors import ArmoryError, ExecutionAborted
 from ..toolbox import Toolbox
 from ._concurrency import Latch, Token
 from ._execution import Record
-from ._tool_actions import Actions, Window, begin_wait, end_wait
+from ._tool_actions import Actions, Window
+from ._waits import begin_wait, end_wait
 
 T = TypeVar("T")
 
@@ -262,7 +263,7 @@ class TaskContext(_Common, ToolContext):
         self, message: str, *, schema: Mapping[str, object] | None = None, url: str | None = None
     ) -> ElicitAnswer:
         self.actions.must_be_open()
-        begin_wait(self._record, message)
+        begin_wait(self._record, "elicitation", message)
         try:
             from ._elicitation import ask  # noqa: PLC0415  # only who asks pays for it
 

@@ -9,6 +9,7 @@ import structlog
 
 from ..engine import (
     AdmissionWasClosed,
+    CleanupOverdue,
     ExecutionAdmitted,
     ExecutionSettled,
     Happening,
@@ -25,7 +26,7 @@ Level: TypeAlias = Literal["debug", "info", "warning"]
 _USUAL: Final = frozenset(
     (
         *("admitted", "name_resolved", "started", "stream_opened", "stream_closed"),
-        *("effect_opened", "effect_closed", "outcome_decided"),
+        *("effect_opened", "effect_closed", "outcome_decided", "wait_began", "wait_ended"),
     )
 )
 """Steps of nearly every call: only to be seen by who looks for them."""
@@ -65,7 +66,7 @@ class Lines:
             self._contexts[execution.id] = copy_context()
         facts = facts_of(event)
         level: Level = "debug" if name in _USUAL else "info"
-        if isinstance(event, LoopWarned):
+        if isinstance(event, LoopWarned | CleanupOverdue):
             level = "warning"
         elif isinstance(event, ExecutionSettled):
             level = _end(event, execution, facts)

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from opentelemetry.metrics import CallbackOptions, Meter, MeterProvider, Observation
 
-from ..engine import Executions, ExecutionSettled, ExecutionStarted, Observed
+from ..engine import Executions, ExecutionSettled, ExecutionStarted, Observed, WaitEnded
 from . import _vocabulary as words
 from ._vocabulary import METRICS, Codes
 
@@ -23,7 +23,7 @@ _SECONDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 1
 _STATES: Final = ("queued", "active", "waiting", "streaming", "abort-requested", "cleanup-pending")
 """States of executions that are not over; a thread that was given up shows as ``unknown-effect`` or ``terminal``."""
 
-_DURATION, _QUEUE, _CALLS, _CHUNKS, _LEDGER, _LIVE, _USED, _SIZE, _LOST = METRICS
+_DURATION, _QUEUE, _WAIT, _OVERDUE, _CALLS, _CHUNKS, _LEDGER, _LIVE, _USED, _SIZE, _LOST = METRICS
 """What they are called: the order of the table."""
 
 
@@ -101,7 +101,18 @@ class Measures:
         executions: What runs there.
     """
 
-    __slots__ = ("_calls", "_chunks", "_codes", "_duration", "_executions", "_gauges", "_ledger", "_queue")
+    __slots__ = (
+        "_calls",
+        "_chunks",
+        "_codes",
+        "_duration",
+        "_executions",
+        "_gauges",
+        "_ledger",
+        "_overdue",
+        "_queue",
+        "_wait",
+    )
 
     def __init__(self, provider: MeterProvider, executions: Executions) -> None:
         meter = provider.get_meter(SCOPE)
@@ -112,6 +123,10 @@ class Measures:
         self._queue = meter.create_histogram(
             _QUEUE, _unit_of(_QUEUE), METRICS[_QUEUE], explicit_bucket_boundaries_advisory=_SECONDS
         )
+        self._wait = meter.create_histogram(
+            _WAIT, _unit_of(_WAIT), METRICS[_WAIT], explicit_bucket_boundaries_advisory=_SECONDS
+        )
+        self._overdue = meter.create_counter(_OVERDUE, _unit_of(_OVERDUE), METRICS[_OVERDUE])
         self._calls = meter.create_counter(_CALLS, _unit_of(_CALLS), METRICS[_CALLS])
         self._chunks = meter.create_counter(_CHUNKS, _unit_of(_CHUNKS), METRICS[_CHUNKS])
         self._ledger = meter.create_counter(_LEDGER, _unit_of(_LEDGER), METRICS[_LEDGER])
@@ -126,6 +141,14 @@ class Measures:
         if event.attempt == 1:
             since = execution.started_at or event.at
             self._queue.record(since - execution.admitted_at, {words.TOOL_NAME: _tool_of(execution)})
+
+    def waited(self, event: WaitEnded, execution: Observed) -> None:
+        """A wait of *execution* is over."""
+        self._wait.record(event.seconds, {words.TOOL_NAME: _tool_of(execution), words.WAIT: event.kind})
+
+    def given_up(self, execution: Observed) -> None:
+        """The body of *execution* is still there after the time that it had for cleaning up."""
+        self._overdue.add(1, {words.TOOL_NAME: _tool_of(execution)})
 
     def decided(self, execution: Observed) -> None:
         """The outcome of *execution* is decided: its result tells what the ledger said."""

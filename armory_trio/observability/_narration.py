@@ -9,6 +9,8 @@ from ..engine import (
     AbortRequested,
     ApprovalRequested,
     ApprovalResolved,
+    CleanupOverdue,
+    CleanupPending,
     EffectClosed,
     EffectOpened,
     ExecutionAdmitted,
@@ -22,6 +24,8 @@ from ..engine import (
     OutcomeDecided,
     StreamClosed,
     StreamOpened,
+    WaitBegan,
+    WaitEnded,
 )
 from ._vocabulary import clipped, code_of
 
@@ -35,12 +39,16 @@ NAMES: Final[Mapping[type[OfExecution], str]] = {
     ApprovalRequested: "approval_requested",
     ApprovalResolved: "approval_resolved",
     GrantUsed: "grant_used",
+    WaitBegan: "wait_began",
+    WaitEnded: "wait_ended",
     ExecutionStarted: "started",
     StreamOpened: "stream_opened",
     StreamClosed: "stream_closed",
     EffectOpened: "effect_opened",
     EffectClosed: "effect_closed",
     AbortRequested: "abort_requested",
+    CleanupPending: "cleanup_pending",
+    CleanupOverdue: "cleanup_overdue",
     OutcomeDecided: "outcome_decided",
     ExecutionSettled: "settled",
 }
@@ -54,10 +62,13 @@ FACTS: Final[Mapping[type[OfExecution], tuple[str, ...]]] = {
     ApprovalRequested: ("tier", "kind"),
     ApprovalResolved: ("decision",),
     GrantUsed: ("uses_remaining",),
+    WaitBegan: ("kind",),
+    WaitEnded: ("kind", "seconds"),
     ExecutionStarted: ("attempt",),
     StreamClosed: ("chunks", "complete"),
     EffectClosed: ("state",),
     AbortRequested: ("source",),
+    CleanupPending: ("allowed",),
     OutcomeDecided: ("outcome", "category", "code", "effect"),
     ExecutionSettled: ("state", "outcome", "effect"),
 }

@@ -7,72 +7,15 @@ from typing import Final
 
 import trio
 
-from ..engine import (
-    AbortRequested,
-    ApprovalRequested,
-    ApprovalResolved,
-    EffectClosed,
-    EffectOpened,
-    ExecutionAdmitted,
-    ExecutionRefused,
-    ExecutionSettled,
-    ExecutionStarted,
-    GrantUsed,
-    Happening,
-    Lagged,
-    LoopWarned,
-    NameResolved,
-    OfExecution,
-    OutcomeDecided,
-    ProgressReported,
-    StreamClosed,
-    StreamOpened,
-    Supervisor,
-)
+from ..engine import Lagged, OfExecution, ProgressReported, Supervisor
 from ..engine._feed import EventReader, Subscription
+from ._narration import NAMES, Fact, facts_of
 from ._socket_messages import LiveEvent
 from ._socket_model import SLICE, Breathe
 from ._vocabulary import clipped
 
-KINDS: Final[tuple[type[OfExecution], ...]] = (
-    ExecutionAdmitted,
-    NameResolved,
-    LoopWarned,
-    ExecutionRefused,
-    ApprovalRequested,
-    ApprovalResolved,
-    GrantUsed,
-    ExecutionStarted,
-    ProgressReported,
-    StreamOpened,
-    StreamClosed,
-    EffectOpened,
-    EffectClosed,
-    AbortRequested,
-    OutcomeDecided,
-    ExecutionSettled,
-)
-
-_WORDS: Final = (
-    "attempt",
-    "percent",
-    "message",
-    "calls",
-    "pattern",
-    "tier",
-    "kind",
-    "decision",
-    "chunks",
-    "complete",
-    "state",
-    "source",
-    "outcome",
-    "category",
-    "code",
-    "effect",
-)
-"""What is told of an event: numbers, words that the library fixes, and the message of a report of progress, which is in
-snapshots, too. Reasons, labels, targets, names and log lines are left out."""
+KINDS: Final[tuple[type[OfExecution], ...]] = (*NAMES, ProgressReported)
+"""What is told of everywhere, and the reports of progress, which are in snapshots, too."""
 
 _EACH: Final = 50
 """Events of one execution that are kept."""
@@ -86,7 +29,7 @@ class Rings:
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
-        self._rings: dict[str, deque[Happening]] = {}
+        self._rings: dict[str, deque[OfExecution]] = {}
         self._missed: set[str] = set()
 
     def open(self) -> Subscription[OfExecution]:
@@ -121,17 +64,19 @@ class Rings:
         return tuple(_told(event, now) for event in ring), execution_id in self._missed
 
 
-def _told(event: Happening, now: float) -> LiveEvent:
-    words = [
-        f"{name} {_shown(value)}"
-        for name in _WORDS
-        if name in event.__struct_fields__ and not (name == "message" and not isinstance(event, ProgressReported))
-        if (value := getattr(event, name)) is not None
-    ]
-    return LiveEvent(ago=now - event.at, kind=type(event).__name__, words=clipped(", ".join(words)))
+def _told(event: OfExecution, now: float) -> LiveEvent:
+    words = ", ".join(f"{name} {_shown(value)}" for name, value in _facts_of(event).items())
+    return LiveEvent(ago=now - event.at, kind=type(event).__name__, words=clipped(words))
 
 
-def _shown(value: object) -> str:
+def _facts_of(event: OfExecution) -> dict[str, Fact]:
+    if not isinstance(event, ProgressReported):
+        return facts_of(event)
+    facts = {"percent": event.percent, "message": event.message}
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _shown(value: Fact) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)

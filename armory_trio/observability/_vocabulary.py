@@ -49,6 +49,7 @@ ABORTED_BY: Final = "armory.tool.abort.source"
 HONOURED: Final = "armory.tool.abort.honoured"
 CLEANUP: Final = "armory.tool.cleanup"
 LEDGER: Final = "armory.tool.ledger.outcome"
+WAIT: Final = "armory.tool.wait.kind"
 INPUT_DIGEST: Final = "armory.tool.input.digest"
 OUTPUT_DIGEST: Final = "armory.tool.output.digest"
 UNFINISHED: Final = "armory.tool.unfinished"
@@ -87,6 +88,8 @@ ATTRIBUTES: Final[Mapping[str, str]] = {
 
 EVENTS: Final[Mapping[str, str]] = {
     "armory.tool.started": "the body was entered: `armory.tool.attempt`",
+    "armory.tool.wait_began": "it waits: `armory.tool.kind`",
+    "armory.tool.wait_ended": "that is over: `armory.tool.kind`, `armory.tool.seconds`",
     "armory.tool.approval_requested": "a person is asked: `armory.tool.tier`, `armory.tool.kind`",
     "armory.tool.approval_resolved": "the question was answered: `armory.tool.decision`",
     "armory.tool.grant_used": "a grant answered it: `armory.tool.uses_remaining`",
@@ -97,6 +100,8 @@ EVENTS: Final[Mapping[str, str]] = {
     "armory.tool.effect_opened": "the world changes from here on",
     "armory.tool.effect_closed": "that is over: `armory.tool.state`",
     "armory.tool.abort_requested": "somebody asked it to stop: `armory.tool.source`",
+    "armory.tool.cleanup_pending": "its body was cancelled, and is still there: `armory.tool.allowed`, in seconds",
+    "armory.tool.cleanup_overdue": "it is still there after that time",
     "armory.tool.outcome_decided": "the caller was released: `armory.tool.outcome`, `armory.tool.effect`, "
     "`armory.tool.error.category`, `error.type`",
 }
@@ -105,6 +110,8 @@ EVENTS: Final[Mapping[str, str]] = {
 METRICS: Final[Mapping[str, str]] = {
     "gen_ai.execute_tool.duration": "histogram, `s`: from admission until the state is final, as the span",
     "armory.tool.queue.duration": "histogram, `s`: from admission to the first line of the body",
+    "armory.tool.wait.duration": "histogram, `s`: how long one wait took, of which the tool or the engine has told",
+    "armory.tool.cleanups.overdue": "counter, `{call}`: bodies that were given up, since they did not end in time",
     "armory.tool.calls": "counter, `{call}`: calls whose state is final",
     "armory.tool.chunks": "counter, `{chunk}`: chunks of streams",
     "armory.ledger.answers": "counter, `{answer}`: what the ledger said of calls that asked it",
@@ -118,6 +125,8 @@ METRICS: Final[Mapping[str, str]] = {
 LABELS: Final[Mapping[str, tuple[str, ...]]] = {
     "gen_ai.execute_tool.duration": (OPERATION, TOOL_NAME, TOOL_TYPE, ERROR_TYPE),
     "armory.tool.queue.duration": (TOOL_NAME,),
+    "armory.tool.wait.duration": (TOOL_NAME, WAIT),
+    "armory.tool.cleanups.overdue": (TOOL_NAME,),
     "armory.tool.calls": (TOOL_NAME, OUTCOME, CATEGORY),
     "armory.tool.chunks": (TOOL_NAME,),
     "armory.ledger.answers": (TOOL_NAME, LEDGER),

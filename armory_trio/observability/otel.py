@@ -11,6 +11,7 @@ from opentelemetry.trace import TracerProvider
 
 from ..definitions import ToolDefinition
 from ..engine import (
+    CleanupOverdue,
     ExecutionAdmitted,
     ExecutionSettled,
     ExecutionStarted,
@@ -20,6 +21,7 @@ from ..engine import (
     OfExecution,
     OutcomeDecided,
     Supervisor,
+    WaitEnded,
 )
 from ._metrics import SCOPE, Measures
 from ._propagation import PROCESS_CONTEXT, Trace, trace_context_of, with_trace_context
@@ -50,6 +52,10 @@ class _Telemetry:
         match event:
             case ExecutionStarted():
                 self._measures.started(event, execution)
+            case WaitEnded():
+                self._measures.waited(event, execution)
+            case CleanupOverdue():
+                self._measures.given_up(execution)
             case OutcomeDecided():
                 self._measures.decided(execution)
             case ExecutionSettled():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -10,6 +11,8 @@ import trio
 
 from armory_trio import (
     AbortRequested,
+    CleanupOverdue,
+    CleanupPending,
     EffectClosed,
     ExecutionAdmitted,
     ExecutionOver,
@@ -21,6 +24,8 @@ from armory_trio import (
     OutcomeDecided,
     Snapshot,
     StreamClosed,
+    WaitBegan,
+    WaitEnded,
 )
 from armory_trio.engine._concurrency import leaves
 from armory_trio.engine._feed import EventReader
@@ -41,6 +46,8 @@ class Known:
     aborted: AbortRequested | None = None
     decided: OutcomeDecided | None = None
     settled: ExecutionSettled | None = None
+    pending: CleanupPending | None = None
+    waits: Counter[tuple[str, str | None]] = attrs.field(factory=Counter[tuple[str, str | None]])
     revision: int = 0
 
 
@@ -111,12 +118,31 @@ class Witness(EventReader[Happening]):
                 if known.settled or not known.decided:
                     world.fault(f"{identity} was settled twice, or undecided")
                 known.settled = event
+                if +known.waits:
+                    world.fault(f"{identity} was settled while it waits: {known.waits}")
                 self._check_end(known, event)
+            case WaitBegan() | WaitEnded():
+                self._check_wait(known, event)
+            case CleanupPending():
+                if known.pending or not known.aborted or known.settled:
+                    world.fault(f"{identity} is cleaning up, but it was {known}")
+                known.pending = event
+            case CleanupOverdue():
+                if not known.pending or known.settled:
+                    world.fault(f"{identity} is late with its cleanup, but it was {known}")
             case StreamClosed() | EffectClosed():
                 pass  # a body that was given up may still come to these
             case _:
                 if known.settled:
                     world.fault(f"{identity} said after its end: {event}")
+
+    def _check_wait(self, known: Known, event: WaitBegan | WaitEnded) -> None:
+        """Each wait begins and ends once, before the end; a queued one waits for other things than its tool does."""
+        if known.settled or (event.kind in ("declared", "elicitation")) is not bool(known.started):
+            self._world.fault(f"{event.execution_id} said at the wrong time: {event}")
+        known.waits[event.kind, event.subject] += 1 if isinstance(event, WaitBegan) else -1
+        if known.waits[event.kind, event.subject] < 0:
+            self._world.fault(f"{event.execution_id} never began what is over: {event}")
 
     def _check_budget(self) -> None:
         """Only what runs, ran or may still run is paid for."""

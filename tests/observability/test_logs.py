@@ -101,6 +101,31 @@ async def test_what_goes_wrong_is_louder_than_what_was_stopped(autojump_clock: t
     ]
 
 
+@requirement("logs.lines", "telemetry.discreet")
+async def test_a_wait_is_a_quiet_line_and_a_body_that_is_given_up_a_loud_one(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    @tool(effect="read-only")
+    async def clings(ctx: ToolContext) -> None:
+        async with ctx.waiting("the card 4111"):
+            with trio.CancelScope(shield=True):
+                await trio.sleep(60)
+
+    lines = await lines_of(ToolCall("clings"), toolbox=Toolbox([clings]), seconds=1)
+
+    told = {str(line["event"]).removeprefix("execution."): line for line in lines}
+    assert [(name, line["log_level"]) for name, line in told.items() if "wait" in name or "cleanup" in name] == [
+        ("wait_began", "debug"),
+        ("cleanup_pending", "info"),
+        ("cleanup_overdue", "warning"),
+        ("wait_ended", "debug"),
+    ]
+    assert told["wait_began"]["kind"] == "declared"
+    assert told["wait_ended"]["seconds"] == 1 + 0.05 + 30
+    assert told["cleanup_pending"]["allowed"] == 30.0
+    assert "4111" not in repr(lines)
+
+
 @requirement("logs.lines")
 async def test_the_owner_is_written_only_when_that_is_asked_for() -> None:
     for identify in ((), IDENTITIES):

@@ -25,7 +25,7 @@ from armory_trio import (
 from armory_trio.observability import _metrics
 from armory_trio.observability import _vocabulary as words
 from armory_trio.observability.otel import instrument
-from tests.engine.tools import add, count, sleep
+from tests.engine.tools import add, count, sleep, stubborn
 from tests.requirements import requirement
 
 from .exporting import Exported, Labels
@@ -78,6 +78,30 @@ async def test_codes_that_tools_make_up_do_not_make_ever_more_series() -> None:
     told = {dict(labels)[words.ERROR_TYPE] for labels in exported.points("gen_ai.execute_tool.duration")}
     assert len(told) == words.CODES_AT_MOST + 1
     assert words.OTHER in told
+
+
+@requirement("telemetry.metrics")
+async def test_waits_are_measured_by_what_is_waited_for_and_bodies_that_were_given_up_are_counted(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    @tool(effect="read-only")
+    async def lingers(ctx: ToolContext) -> None:
+        async with ctx.waiting("a secret"):
+            await trio.sleep(3)
+
+    exported = Exported()
+    async with exported.supervisor(Toolbox([lingers, stubborn]), limits=Limits(concurrent=1)) as supervisor:
+        await supervisor.execute_batch([ToolCall("lingers") for _ in range(2)])
+        given_up = supervisor.start(ToolCall("stubborn", {"seconds": 60}))
+        await trio.testing.wait_all_tasks_blocked()
+        given_up.abort("it is enough")
+        await given_up.settled()
+
+    assert exported.points("armory.tool.wait.duration") == {
+        ((words.WAIT, "declared"), (words.TOOL_NAME, "lingers")): 3.0 + 3.0,
+        ((words.WAIT, "capacity"), (words.TOOL_NAME, "lingers")): 3.0,
+    }
+    assert exported.points("armory.tool.cleanups.overdue") == {((words.TOOL_NAME, "stubborn"),): 1}
 
 
 @requirement("telemetry.metrics")
@@ -174,11 +198,17 @@ async def test_every_metric_that_is_listed_is_there_with_its_labels(autojump_clo
     exported = Exported()
     seen: dict[str, set[str]] = {}
     units: dict[str, str] = {}
-    async with exported.supervisor(Toolbox([add, fail, count, sleep]), limits=Limits(concurrent=2)) as supervisor:
+    toolbox = Toolbox([add, fail, count, sleep, stubborn])
+    async with exported.supervisor(toolbox, limits=Limits(concurrent=2)) as supervisor:
         await supervisor.execute(ADD)
         await supervisor.execute(ToolCall("fail", {"code": "NO"}))
         await supervisor.execute(ToolCall("count", {"upto": 3}))
         await supervisor.execute(ToolCall("sleep", {"seconds": 1}), idempotency_key="k")
+        await supervisor.execute_batch([ToolCall("sleep", {"seconds": 1}) for _ in range(3)])
+        given_up = supervisor.start(ToolCall("stubborn", {"seconds": 60}))
+        await trio.testing.wait_all_tasks_blocked()
+        given_up.abort("it is enough")
+        await given_up.settled()
         supervisor.start(ToolCall("sleep", {"seconds": 1}))
         await trio.testing.wait_all_tasks_blocked()
         data = exported.reader.get_metrics_data()

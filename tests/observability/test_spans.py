@@ -406,7 +406,10 @@ async def test_a_person_who_is_asked_in_place_is_asked_in_the_span(autojump_cloc
     span = exported.of_tool("pay")
     assert result.value == "paid 5"
     assert exported.parent_of("a person") == "execute_tool pay"
-    assert event_names(span) == ["approval_requested", "approval_resolved", "started", "outcome_decided"]
+    assert event_names(span) == [
+        *("wait_began", "approval_requested", "wait_ended", "approval_resolved"),
+        *("started", "outcome_decided"),
+    ]
     assert said(span)[words.QUEUED] == 30
 
 
@@ -577,7 +580,7 @@ async def test_a_span_lasts_until_the_state_is_final(autojump_clock: trio.testin
         await supervisor.wait_idle()
 
     [span] = exported.spans
-    assert event_names(span) == ["started", "abort_requested", "outcome_decided"]
+    assert event_names(span) == ["started", "abort_requested", "outcome_decided", "cleanup_pending"]
     assert (said(span)[words.HONOURED], said(span)[words.EFFECT]) == (False, "completed")
 
 
@@ -781,6 +784,8 @@ async def test_retries_effects_and_loops_are_events_of_the_span(autojump_clock: 
         "loop_warned",
         "started",
         "stream_closed",
+        "wait_began",
+        "wait_ended",
         "started",
         "effect_opened",
         "stream_opened",
@@ -790,6 +795,40 @@ async def test_retries_effects_and_loops_are_events_of_the_span(autojump_clock: 
     ]
     assert "4111" not in span.to_json()
     assert "acct_1" not in span.to_json()
+
+
+@requirement("telemetry.events", "telemetry.discreet")
+async def test_waits_and_late_cleanups_are_events_of_the_span_and_say_only_of_which_kind(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    exported = Exported()
+
+    @tool(effect=BANK, concurrency=1, cleanup_timeout=2.0)
+    async def clings(ctx: ToolContext) -> None:
+        """Wait, and not let go."""
+        async with ctx.waiting("the card 4111"):
+            with trio.CancelScope(shield=True):
+                await trio.sleep(60)
+
+    async with exported.supervisor(Toolbox([clings, add]), limits=Limits(per_owner=1)) as supervisor:
+        first = supervisor.start(ToolCall("clings"), owner_id="owner 4111")
+        second = supervisor.start(ToolCall("add", {"a": 1, "b": 2}), owner_id="owner 4111")
+        await trio.sleep(1)
+        first.abort("enough")
+        await second.settled()
+
+    clung, added = exported.of_tool("clings"), exported.of_tool("add")
+    assert event_names(clung) == [
+        *("started", "wait_began", "abort_requested", "outcome_decided"),
+        *("cleanup_pending", "cleanup_overdue", "wait_ended"),
+    ]
+    assert event_names(added) == ["wait_began", "wait_ended", "started", "outcome_decided"]
+    told = [{**(event.attributes or {})} for event in added.events[:2]]
+    assert told == [
+        {"armory.tool.kind": "capacity"},
+        {"armory.tool.kind": "capacity", "armory.tool.seconds": 60.0},
+    ]
+    assert [span.name for span in (clung, added) if "4111" in span.to_json()] == []
 
 
 @requirement("telemetry.events")

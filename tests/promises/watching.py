@@ -73,6 +73,15 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "watching.events": Requirement(
         "design 6, armorer-core 4B", "Typed events come in the order in which things happened, in one numbering."
     ),
+    "watching.waits": Requirement(
+        "design 6, surroundings 5",
+        "Each wait of an execution is told when it begins and when it ends, with what is waited for as the snapshot shows "
+        "it and how long it took; who does not look pays nothing for that.",
+    ),
+    "watching.overdue": Requirement(
+        "design 6, design 8",
+        "A body that is still there after it was cancelled is told of, and told of again when its time is over.",
+    ),
     "watching.owner": Requirement(
         "design 6, armorer-core 4B",
         "Every event of a call carries its owner, absent when neither the call nor its context names one.",

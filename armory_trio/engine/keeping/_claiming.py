@@ -27,6 +27,7 @@ from .._failures import description_of, undeclared
 from .._permits import Hook
 from .._plan import Plan
 from .._settlement import refuse, wake
+from .._waits import wait_for_else
 from ._deciding import decided, decides, may_wait, require_countable, require_heard, require_other
 from ._entries import Entry, FenceLost
 from ._following import Elsewhere, above_of, joining
@@ -251,7 +252,7 @@ async def _join(record: Record, leader: Record, ahead: Entry, place: Place, else
     """Wait for *leader*. None if its body never began: then those who waited take its place in their order."""
     entry = record.entry
     assert entry is not None
-    record.waits_for = f"joined:{leader.id}"
+    wait_for_else(record, f"joined:{leader.id}")
     record.publish()
     await elsewhere.note()
     place.stand(ahead.line)
@@ -262,7 +263,7 @@ async def _join(record: Record, leader: Record, ahead: Entry, place: Place, else
             if cycle is not None:
                 return Cycle("CAPACITY_CYCLE", cycle)
             await ahead.news.wait()
-    record.waits_for = LEDGER
+    wait_for_else(record, LEDGER)
     if ahead.result is not None:
         require_other(entry.receipt, ahead.attempt_id)
         return Joined(ahead.result)
