@@ -8,8 +8,8 @@ import logging
 import sys
 import threading
 import weakref
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import wraps
 from types import TracebackType
 from typing import Final, ParamSpec, Self, TypeVar
@@ -17,7 +17,8 @@ from typing import Final, ParamSpec, Self, TypeVar
 import trio
 from outcome import Outcome, Value
 
-from ._inside import Crossing, Inside, Opening
+from ..errors import AdmissionClosed
+from ._inside import Crossing, Held, Inside, Opening
 
 A = TypeVar("A")
 P = ParamSpec("P")
@@ -292,6 +293,35 @@ class AsyncioSide:
             waiter = self.begin(lambda: manager.__aexit__(None, None, None), steadfast=True)
             await waiter.join()
             waiter.answer()
+
+    @asynccontextmanager
+    async def hold(self, manager: AbstractAsyncContextManager[T, bool | None]) -> AsyncGenerator[T]:
+        """Hold *manager* open on trio's side for as long as the block lasts, or until the host closes.
+
+        Cancelled: it is left.
+        """
+        held = Held(self.inside, manager)
+        value = await self._entered(held)
+        thrown_away = False
+        try:
+            yield value
+        except GeneratorExit:  # nothing can be awaited; whatever ends the host ends this
+            thrown_away = True
+            raise
+        finally:
+            if not thrown_away and not self.inside.closed:
+                with suppress(AdmissionClosed):  # the host closed meanwhile
+                    await self.run(held.leave)  # noqa: ASYNC102  # ends when trio's side has
+
+    async def _entered(self, held: Held[T]) -> T:
+        waiter = self.begin(held.enter)
+        try:
+            await waiter.join()
+        except asyncio.CancelledError:
+            if isinstance(waiter.outcome, Value):
+                await self.run(held.leave)  # noqa: ASYNC102  # asyncio interrupts only what is cancelled again
+            raise
+        return waiter.answer()
 
     async def ended(self) -> None:
         """Return when the host is closed."""

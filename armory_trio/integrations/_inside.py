@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, cast
 
 import trio
 from outcome import Error, Outcome, Value
@@ -120,6 +120,55 @@ def require_function(async_fn: object) -> None:
         raise TypeError(f"{async_fn!r} is no async function; give the function itself")
 
 
+class Held(Generic[T]):
+    """A context manager of trio's that a task of its own holds open, for a block outside.
+
+    What is entered in one task has to be left in the same; `enter` and `leave` may be called in any on trio's side.
+
+    Args:
+        inside: Where the task runs. When its host closes, the manager is left.
+        manager: What to hold open.
+    """
+
+    def __init__(self, inside: Inside, manager: AbstractAsyncContextManager[T, bool | None]) -> None:
+        self._inside = inside
+        self._manager = manager
+        self._leave = trio.Event()
+        self._over = trio.Event()
+        self._failure: Exception | None = None
+        self.entered = False
+        """Whether there is something to leave."""
+
+    async def enter(self) -> T:
+        """Enter it, and raise what that raises. Cancelled: it is not entered.
+
+        Raises:
+            AdmissionClosed: The host is closed.
+        """
+        return await self._inside.keep(self._keep)
+
+    async def _keep(self, task_status: trio.TaskStatus[T]) -> None:
+        try:
+            async with self._manager as value:
+                self.entered = True
+                task_status.started(value)
+                await self._leave.wait()
+        except Exception as exc:
+            if not self.entered:
+                raise
+            self._failure = exc  # for who leaves; here it would take everybody else along
+        finally:
+            self._over.set()
+
+    async def leave(self) -> None:
+        """Leave it, and raise once what went wrong in it. Cancelled: it is left all the same, a little later."""
+        self._leave.set()
+        await self._over.wait()
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+
 class Inside:
     """What runs on trio's side of one host: the supervisor, then two kinds of crossings.
 
@@ -199,6 +248,22 @@ class Inside:
             return
         self._line[crossing] = None
         self._work.start_soon(self._run_in_line, crossing, async_fn, name="armory_trio: crossing")
+
+    async def keep(self, async_fn: Callable[[trio.TaskStatus[T]], Awaitable[None]]) -> T:
+        """Begin what runs until the host closes and raises nothing once it has begun; answer what it begins with.
+
+        Cancelled: it does not begin.
+
+        Raises:
+            AdmissionClosed: The host is closed.
+        """
+        if self.closed:
+            raise AdmissionClosed(CLOSED)
+
+        async def begin(*, task_status: trio.TaskStatus[T]) -> None:
+            await async_fn(task_status)
+
+        return cast("T", await self._waiting.start(begin, name="armory_trio: held open"))
 
     async def _run_in_line(self, crossing: Crossing[T], async_fn: Callable[[], Awaitable[T]]) -> None:
         """Begin *crossing* when all that came before it has begun, or was given up.

@@ -11,15 +11,15 @@ import _thread
 import atexit
 import contextvars
 import threading
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from typing import Final, TypeVar
 
 import trio
 from outcome import Error, Outcome, Value, capture
 
 from ..errors import AdmissionClosed
-from ._inside import CLOSED, Crossing, Inside, Opening
+from ._inside import CLOSED, Crossing, Held, Inside, Opening
 
 T = TypeVar("T")
 
@@ -282,6 +282,26 @@ class ThreadSide:
             if not self._is_inside():
                 waiter.told.wait()
                 waiter.answer()
+
+    @contextmanager
+    def hold(self, manager: AbstractAsyncContextManager[T, bool | None]) -> Generator[T]:
+        """Hold *manager* open on trio's side for as long as the block lasts, or until the host closes.
+
+        Interrupted: it is left.
+        """
+        held = Held(self.inside, manager)
+
+        async def undo(_: T) -> None:
+            await held.leave()
+
+        # A generator, since Python closes one that an interrupted `with` leaves behind.
+        try:
+            yield self.run(held.enter, undo=undo)
+            self.see_to(held.leave)
+        except BaseException:
+            if held.entered:
+                self.see_to(held.leave)
+            raise
 
     def call(self, function: Callable[[], T], *, undo: Callable[[T], Awaitable[object]] | None = None) -> T:
         """Call *function* on trio's thread, and return what it returns. Once there is none any more, call it here."""

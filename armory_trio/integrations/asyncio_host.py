@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from typing import Literal, TypeVar, Unpack
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Literal, TypeVar, Unpack
 
 from typing_extensions import TypeVar as TypeVarWithDefault
 
@@ -26,6 +27,9 @@ from ._asyncio_handles import AsyncioExecution, AsyncioReader, AsyncioStream, As
 from ._guest import AsyncioSide, asked_in_asyncio
 from ._inside import Opening, require_function
 from ._opening import opened_like
+
+if TYPE_CHECKING:  # loaded by who is looked at
+    from ..observability.live import LiveServer
 
 H = TypeVarWithDefault("H", bound=Happening, default=Happening)
 T = TypeVar("T")
@@ -108,6 +112,25 @@ class AsyncioHost(AsyncioApprovals):
         """Read typed events in order; use the answer with ``async with``. As `Supervisor.events`."""
         subscription = self.supervisor.events(*kinds, include_payloads=include_payloads, buffer=buffer)
         return Opened(self._side, subscription, AsyncioReader[H | Lagged])
+
+    def serve_live_view(
+        self, *, path: str | os.PathLike[str] | None = None, name: str | None = None, allow_abort: bool = True
+    ) -> AbstractAsyncContextManager[LiveServer]:
+        """Let ``armory-trio top`` look at this host; use the answer with ``async with``.
+
+        Takes what `armory_trio.observability.live.serve_live_view` takes. It is served until its block is left, or the
+        host closes, also while `shutdown` drains.
+
+        Left or cancelled: viewers are let go, and the socket is removed.
+
+        Raises (on entering the block):
+            LiveViewError: The socket cannot be made, or another host listens there.
+            AdmissionClosed: The host is closed.
+        """
+        from ..observability.live import serve_live_view  # noqa: PLC0415  # only who is looked at pays for it
+
+        self._side.require_here()
+        return self._side.hold(serve_live_view(self.supervisor, path=path, name=name, allow_abort=allow_abort))
 
     # -- running
 

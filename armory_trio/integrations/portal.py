@@ -2,170 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections import deque
-from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
-from typing import Literal, TypeVar, Unpack
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Literal, TypeVar, Unpack
 
 from ..definitions import ToolCall, ToolResult
 from ..engine import (
     AbortAnswer,
     CallOptions,
     Execution,
-    PrivilegedSnapshot,
     Report,
     Snapshot,
-    Stream,
     Supervisor,
     open_supervisor,
 )
-from ..errors import AdmissionClosed
 from ..toolbox import Toolbox
-from ._inside import Opening, require_function, rest_of
+from ._inside import Opening, require_function
 from ._opening import opened_like
 from ._portal_approvals import BlockingApprovals
+from ._portal_handles import BlockingExecution as BlockingExecution
+from ._portal_handles import BlockingStream as BlockingStream
+from ._portal_handles import Streaming, open_stream
 from ._thread_side import ThreadSide
 
+if TYPE_CHECKING:  # loaded by who is looked at
+    from ..observability.live import LiveServer
+
 T = TypeVar("T")
-
-
-class BlockingExecution:
-    """One started execution. Made by `BlockingHost.start`; for any thread."""
-
-    __slots__ = ("_execution", "_side")
-
-    def __init__(self, side: ThreadSide, execution: Execution) -> None:
-        self._side = side
-        self._execution = execution
-
-    def __repr__(self) -> str:
-        return f"<BlockingExecution {self.id}>"
-
-    @property
-    def id(self) -> str:
-        """The execution's id in snapshots and events."""
-        return self._execution.id
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """What it looks like now."""
-        return self._side.call(lambda: self._execution.snapshot)
-
-    def privileged_snapshot(self) -> PrivilegedSnapshot:
-        """What it looks like now, with arguments and results."""
-        return self._side.call(self._execution.privileged_snapshot)
-
-    def abort(self, reason: str = "aborted by its host") -> AbortAnswer:
-        """Ask it to stop, and say what that did. Whether it was honoured shows in the snapshot."""
-        return self._side.call(lambda: self._execution.abort(reason))
-
-    def result(self, *, timeout: float | None = None) -> ToolResult[object]:
-        """The result, as soon as the outcome is decided. Interrupted: the execution goes on.
-
-        Raises:
-            TimeoutError: It is not decided after *timeout* seconds. The execution goes on.
-        """
-        try:
-            return self._side.run(self._execution.result, timeout=timeout)
-        except AdmissionClosed:
-            result = self.privileged_snapshot().result
-            assert result is not None  # a host closes when every outcome is decided
-            return result
-
-    def settled(self, *, timeout: float | None = None) -> Snapshot:
-        """The snapshot, once the state is final. Interrupted: the execution goes on.
-
-        Raises:
-            TimeoutError: It is not final after *timeout* seconds. The execution goes on.
-        """
-        try:
-            return self._side.run(self._execution.settled, timeout=timeout)
-        except AdmissionClosed:
-            return self.snapshot
-
-
-class BlockingStream:
-    """Chunks of a running tool, and its result. Made by `BlockingHost.stream`; for one thread at a time."""
-
-    def __init__(self, side: ThreadSide, stream: Stream) -> None:
-        self._side = side
-        self._stream = stream
-        self._kept: deque[object] = deque()
-        self.execution: BlockingExecution = BlockingExecution(side, stream.execution)
-        """The execution behind the stream."""
-
-    @property
-    def result(self) -> ToolResult[object]:
-        """The result.
-
-        Raises:
-            RuntimeError: The outcome is not decided yet; read the stream to its end first.
-        """
-        return self._side.call(lambda: self._stream.result)
-
-    def __iter__(self) -> Iterator[object]:
-        return self
-
-    def __next__(self) -> object:
-        """The next chunk. Interrupted: nothing is lost, the next step yields it."""
-        kept = self._kept
-        if not kept:
-            try:
-                self._side.run(self._read, waits=True)
-            except StopAsyncIteration:
-                raise StopIteration from None
-            except AdmissionClosed:
-                self._side.ended()
-        if not kept:
-            raise StopIteration
-        chunk = kept[0]
-        del kept[0]  # no call: Python looks for no signal before the chunk is returned
-        return chunk
-
-    async def _read(self) -> None:
-        self._kept.append(await self._stream.__anext__())
-
-    def take_rest(self) -> None:
-        """Keep what was not read yet, once the outcome is decided."""
-        self._kept.extend(rest_of(self._stream))
-
-
-class _Streaming:
-    """The part of a stream on trio's side: its functions run there."""
-
-    __slots__ = ("_manager", "_side", "reader")
-
-    def __init__(self, side: ThreadSide, manager: AbstractAsyncContextManager[Stream, bool | None]) -> None:
-        self._side = side
-        self._manager = manager
-        self.reader: BlockingStream | None = None
-
-    async def enter(self) -> BlockingStream:
-        reader = self.reader = BlockingStream(self._side, await self._manager.__aenter__())
-        self._side.inside.readers[reader] = None
-        return reader
-
-    async def leave(self) -> None:
-        if self.reader is not None:
-            self._side.inside.readers.pop(self.reader, None)
-            self.reader = None
-            await self._manager.__aexit__(None, None, None)
-
-    async def undo(self, _: BlockingStream) -> None:
-        await self.leave()
-
-
-@contextmanager
-def _open_stream(streaming: _Streaming, side: ThreadSide) -> Generator[BlockingStream]:
-    # A generator, since Python closes one that an interrupted `with` leaves behind.
-    try:
-        yield side.run(streaming.enter, undo=streaming.undo)
-        side.see_to(streaming.leave)
-    except BaseException:
-        if streaming.reader is not None:
-            side.see_to(streaming.leave)
-        raise
 
 
 class BlockingHost(BlockingApprovals):
@@ -211,6 +76,24 @@ class BlockingHost(BlockingApprovals):
     def locate(self, execution_id: str) -> Snapshot | None:
         """The newest snapshot of one execution; None when there never was one, or it is no longer kept."""
         return self._side.call(lambda: self._supervisor.executions.locate(execution_id))
+
+    def serve_live_view(
+        self, *, path: str | os.PathLike[str] | None = None, name: str | None = None, allow_abort: bool = True
+    ) -> AbstractContextManager[LiveServer]:
+        """Let ``armory-trio top`` look at this host; use the answer with ``with``.
+
+        Takes what `armory_trio.observability.live.serve_live_view` takes. It is served until its block is left, or the
+        host closes, also while `shutdown` drains.
+
+        Left or interrupted: viewers are let go, and the socket is removed.
+
+        Raises (on entering the block):
+            LiveViewError: The socket cannot be made, or another host listens there.
+            AdmissionClosed: The host is closed.
+        """
+        from ..observability.live import serve_live_view  # noqa: PLC0415  # only who is looked at pays for it
+
+        return self._side.hold(serve_live_view(self._supervisor, path=path, name=name, allow_abort=allow_abort))
 
     # -- running
 
@@ -284,8 +167,8 @@ class BlockingHost(BlockingApprovals):
 
         Raises (on entering the block): as `execute`.
         """
-        streaming = _Streaming(self._side, self._supervisor.stream(call, collect=collect, **options))
-        return _open_stream(streaming, self._side)
+        streaming = Streaming(self._side, self._supervisor.stream(call, collect=collect, **options))
+        return open_stream(streaming, self._side)
 
     def run(self, async_fn: Callable[[Supervisor], Awaitable[T]]) -> T:
         """Run a trio function on the host's own thread with the supervisor, wait, and return what it returns.
@@ -298,6 +181,17 @@ class BlockingHost(BlockingApprovals):
         """
         require_function(async_fn)
         return self._side.run(lambda: async_fn(self._supervisor), waits=True)
+
+    def call(self, function: Callable[[Supervisor], T]) -> T:
+        """Call a function that does not wait with the supervisor, on the host's own thread, and return what it returns.
+
+        As in ``host.call(log_executions)``. Once the host is closed it is called in this thread.
+
+        Raises:
+            TypeError: It is no function.
+        """
+        require_function(function)
+        return self._side.call(lambda: function(self._supervisor))
 
     # -- stopping
 

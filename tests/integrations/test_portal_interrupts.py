@@ -32,6 +32,7 @@ COUNT: Final = ToolCall("count", {"upto": 3})
 FILES: Final = {
     BlockingHost.shutdown.__code__.co_filename,
     BlockingHost.resume_approval.__code__.co_filename,
+    BlockingExecution.result.__code__.co_filename,
     ThreadSide.open.__code__.co_filename,
     Inside.run.__code__.co_filename,
     trio.lowlevel.TrioToken.run_sync_soon.__code__.co_filename,

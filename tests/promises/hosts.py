@@ -77,6 +77,16 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "A loop that is closed under an open host is reported with what is lost; thrown away, the host aborts "
         "everything, and its thread can open another.",
     ),
+    "asyncio.looked-at": Requirement(
+        "design 13",
+        "A host in an asyncio program is looked at, logged and traced as any other, in one line each; however its block is "
+        "left, nothing of that stays.",
+    ),
+    "portal.looked-at": Requirement(
+        "design 13",
+        "A host of plain threads is looked at, logged and traced as any other, in one line each; however its block is left, "
+        "or its thread interrupted, nothing of that stays.",
+    ),
     "portal.native": Requirement(
         "design 1", "A program without an event loop makes calls that block, from as many threads as it likes."
     ),
