@@ -41,7 +41,7 @@ lint: venv
 # and the tests say which do. The tests' tools do on purpose what the rules in MISBEHAVE warn of. STARTABLE are the tasks that say when they have started: not to
 # be begun with `start_soon`. flake8-async reads no configuration file, so all this stands here.
 MISBEHAVE := ASYNC101,ASYNC102,ASYNC103,ASYNC104,ASYNC111,ASYNC112,ASYNC119
-STARTABLE := _keep_time,_own_bodies,_watch_for_cancellation,follow_events,serve_http
+STARTABLE := _hold_open,_keep_time,_own_bodies,_watch_for_cancellation,follow_events,serve_http
 LINT_ASYNC = xargs -0 -n 40 -P $(WORKERS) $(PY) -m flake8_async
 async-check: venv
 	@status=0; set -x; \

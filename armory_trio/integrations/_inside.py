@@ -145,9 +145,9 @@ class Held(Generic[T]):
         Raises:
             AdmissionClosed: The host is closed.
         """
-        return await self._inside.keep(self._keep)
+        return cast("T", await self._inside.keep(self._hold_open))
 
-    async def _keep(self, task_status: trio.TaskStatus[T]) -> None:
+    async def _hold_open(self, *, task_status: trio.TaskStatus[T]) -> None:
         try:
             async with self._manager as value:
                 self.entered = True
@@ -249,7 +249,7 @@ class Inside:
         self._line[crossing] = None
         self._work.start_soon(self._run_in_line, crossing, async_fn, name="armory_trio: crossing")
 
-    async def keep(self, async_fn: Callable[[trio.TaskStatus[T]], Awaitable[None]]) -> T:
+    async def keep(self, async_fn: Callable[..., Awaitable[None]]) -> object:
         """Begin what runs until the host closes and raises nothing once it has begun; answer what it begins with.
 
         Cancelled: it does not begin.
@@ -259,11 +259,7 @@ class Inside:
         """
         if self.closed:
             raise AdmissionClosed(CLOSED)
-
-        async def begin(*, task_status: trio.TaskStatus[T]) -> None:
-            await async_fn(task_status)
-
-        return cast("T", await self._waiting.start(begin, name="armory_trio: held open"))
+        return await self._waiting.start(async_fn, name="armory_trio: held open")
 
     async def _run_in_line(self, crossing: Crossing[T], async_fn: Callable[[], Awaitable[T]]) -> None:
         """Begin *crossing* when all that came before it has begun, or was given up.

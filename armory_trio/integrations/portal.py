@@ -22,10 +22,10 @@ from ..toolbox import Toolbox
 from ._inside import Opening, require_function
 from ._opening import opened_like
 from ._portal_approvals import BlockingApprovals
-from ._portal_handles import BlockingExecution as BlockingExecution
-from ._portal_handles import BlockingStream as BlockingStream
-from ._portal_handles import Streaming, open_stream
+from ._portal_handles import BlockingExecution, BlockingStream, Streaming, open_stream
 from ._thread_side import ThreadSide
+
+__all__ = ("BlockingExecution", "BlockingHost", "BlockingStream", "open_blocking_host")
 
 if TYPE_CHECKING:  # loaded by who is looked at
     from ..observability.live import LiveServer
