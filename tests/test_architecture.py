@@ -50,6 +50,8 @@ RANK: Final = {
 ORDER: Final = {
     "definitions": (
         "_plurals",
+        "_leaves",
+        "_withheld",
         "_checks",
         "_value",
         "_identity",

@@ -13,12 +13,14 @@ import outcome
 import trio
 
 from ..definitions import PendingApproval, ToolError, ToolResult
+from ..definitions._leaves import leaves
+from ..definitions._withheld import Withheld
 from ._abort import abort_children, request_abort
 from ._admission import judge
-from ._concurrency import is_cancelled, leaves
+from ._concurrency import is_cancelled
 from ._events import ExecutionStarted
 from ._execution import CURRENT, Core, Record
-from ._failures import StrayCancelled, description_of, waited_for
+from ._failures import StrayCancelled, waited_for
 from ._lifecycle import FINAL, QUEUED
 from ._options import DIRECTLY, NO_OPTIONS, Options
 from ._permits import Hook
@@ -329,8 +331,8 @@ def _fall(record: Record, reason: str) -> None:
 def engine_error(record: Record, exc: BaseException) -> None:
     """A bug of ours ends the one execution that it hit; it is logged, and the supervisor lives."""
     with suppress(Exception):  # whoever formats the exception runs code of its own
-        _log.error("the engine failed in %s (%s)", record.id, record.name, exc_info=exc)
-    record.core.bugs.append(f"{record.id} ({record.name}): {description_of(exc)}")
+        _log.error("the engine failed in %s (%s): %s", record.id, record.name, Withheld(exc, frames=True))
+    record.core.bugs.append(f"{record.id} ({record.name}): {Withheld(exc)}")
     if record.over:
         return
     if record.verdict is None:

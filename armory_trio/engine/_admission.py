@@ -12,10 +12,11 @@ import msgspec
 
 from ..definitions import InvalidArguments, Tool, ToolCall, admitted, thaw_json
 from ..definitions._checks import shown
+from ..definitions._withheld import Withheld
 from ..errors import JsonError
 from ._events import LoopWarned, NameResolved
 from ._execution import Record
-from ._failures import description_of, readable_error_of
+from ._failures import readable_error_of
 from ._options import DIRECTLY
 from ._permits import Hook, Permit, Way
 from ._plan import Plan
@@ -71,7 +72,9 @@ def _close(hook: object) -> None:
 def _asked_whether_available(record: Record, answer: object, failure: BaseException | None) -> None:
     record.waits_for = None
     if failure is not None:
-        _log.warning("the availability hook of %s raised, so it counts as unavailable: %r", record.name, failure)
+        _log.warning(
+            "the availability hook of %s raised, so it counts as unavailable: %s", record.name, Withheld(failure)
+        )
     _prepare(record, available=answer is True)
 
 
@@ -232,7 +235,7 @@ def _tell_of_deprecated(plan: Plan, tell: Callable[[Tool[..., object], ToolCall]
     except KeyboardInterrupt:
         raise
     except BaseException as exc:  # noqa: ASYNC103  # code of the user's; nothing is awaited
-        _log.warning("on_deprecated raised for %s: %s", plan.name, description_of(exc))
+        _log.warning("on_deprecated raised for %s: %s", plan.name, Withheld(exc))
 
 
 def _resolved(record: Record, plans: Plans, name: str) -> Plan | None:
@@ -267,5 +270,5 @@ def _availability(record: Record, plan: Plan, context: Mapping[str, object]) -> 
     except KeyboardInterrupt:
         raise
     except BaseException as exc:  # noqa: ASYNC103  # a hook of the user's may raise anything; nothing is awaited
-        _log.warning("the availability hook of %s raised, so it counts as unavailable: %r", record.name, exc)
+        _log.warning("the availability hook of %s raised, so it counts as unavailable: %s", record.name, Withheld(exc))
         return False  # noqa: ASYNC104  # as said

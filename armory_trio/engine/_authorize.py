@@ -25,6 +25,7 @@ from ..authority.policy import (
     begin,
 )
 from ..definitions import PendingApproval, canonical_text, thaw_json
+from ..definitions._withheld import Withheld
 from ..errors import ApprovalError, JsonError
 from ..toolbox import Toolbox
 from ._approving import (
@@ -39,7 +40,7 @@ from ._approving import (
 )
 from ._bound import require_same_steps
 from ._execution import Record
-from ._failures import description_of, sayable
+from ._failures import sayable
 from ._granting import set_aside
 from ._permits import NOT_COUNTING, Hook, Permit, Way
 from ._plan import Plan, rules_of
@@ -90,7 +91,7 @@ def _shown(record: Record, plan: Plan, permit: Permit, toolbox: Toolbox) -> Poli
     except JsonError as exc:
         refuse(record, "validation", "INVALID_ARGUMENTS", f"the arguments can't be shown to a policy: {exc}")
     except BaseException as exc:  # noqa: ASYNC103  # code of the host's or of a value's; nothing is awaited
-        _log.warning("the policy of %s could not be asked: %s", record.name, description_of(exc))
+        _log.warning("the policy of %s could not be asked: %s", record.name, Withheld(exc))
         refuse(record, "permission", "POLICY_DENIED", f"Policy denied: it could not be asked ({_kind_of(exc)})")
         return None  # noqa: ASYNC104  # as said
     return None
@@ -174,13 +175,13 @@ def _judged(record: Record, answer: object, failure: BaseException | None) -> No
     if record.over or permit is None:
         return
     if failure is not None:
-        _log.warning("a policy hook of %s failed: %s", record.name, description_of(failure))
+        _log.warning("a policy hook of %s failed: %s", record.name, Withheld(failure))
         refuse(record, "permission", "POLICY_DENIED", f"Policy denied: a policy hook failed ({_kind_of(failure)})")
         return
     match judgement:
         case Refused():
             if judgement.error is not None:
-                _log.warning("%s: %s", judgement.reason, description_of(judgement.error))
+                _log.warning("%s: %s", judgement.reason, Withheld(judgement.error))
             refuse(record, "permission", judgement.code, judgement.reason)
         case Edited(arguments=arguments):
             permit.hook_edited = True
@@ -259,7 +260,7 @@ def _looked_for_grant(
     assert plan is not None
     record.waits_for = None
     if failure is not None:
-        _log.warning("the grants could not be looked through for %s: %s", record.name, description_of(failure))
+        _log.warning("the grants could not be looked through for %s: %s", record.name, Withheld(failure))
     if permit.reservation is None:
         _ask(record, plan, left)
         return
@@ -308,7 +309,7 @@ def _answered(question: Pause, record: Record, answer: object, failure: BaseExce
     assert permit is not None
     record.waits_for = None
     if failure is not None:
-        _log.warning("the approval handler failed for %s: %s", record.name, description_of(failure))
+        _log.warning("the approval handler failed for %s: %s", record.name, Withheld(failure))
         tell_resolved(record, "failed")
         message = f"nobody could be asked: the approval handler failed ({_kind_of(failure)})"
         refuse(record, "permission", "APPROVAL_UNAVAILABLE", message)
@@ -332,7 +333,7 @@ def _read_answer(question: Pause, record: Record, permit: Permit, answer: object
         tell_resolved(record, "failed")
         refuse(record, "validation", "INVALID_ARGUMENTS", f"the edited arguments are not JSON: {exc}")
     except BaseException as exc:  # noqa: ASYNC103  # code of the answer's own, in which nothing is awaited
-        _log.warning("what the approval handler answered for %s can't be read: %s", record.name, description_of(exc))
+        _log.warning("what the approval handler answered for %s can't be read: %s", record.name, Withheld(exc))
         tell_resolved(record, "failed")
         message = f"what the person answered can't be read ({_kind_of(exc)})"
         refuse(record, "permission", "APPROVAL_UNAVAILABLE", message)
@@ -377,6 +378,6 @@ def _issued(question: Pause, record: Record, answer: object, failure: BaseExcept
     elif isinstance(failure, NotBound):
         refuse_with(record, failure.error)
     else:
-        _log.warning("no approval could be issued for %s: %s", record.name, description_of(failure))
+        _log.warning("no approval could be issued for %s: %s", record.name, Withheld(failure))
         message = f"no approval could be issued ({_kind_of(failure)})"
         refuse(record, "permission", "APPROVAL_UNAVAILABLE", message)

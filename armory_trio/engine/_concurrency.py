@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os
 import subprocess
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, cast
 
 import trio
 
+from ..definitions._leaves import leaves
 from ..errors import InternalError
 
 Token = trio.lowlevel.TrioToken
@@ -179,23 +180,6 @@ async def exit_of(process: trio.Process) -> None:
         await trio.lowlevel.wait_readable(watched)
     finally:
         os.close(watched)
-
-
-_members: Final = cast("Callable[[BaseException], tuple[BaseException, ...]]", BaseExceptionGroup.exceptions.__get__)
-
-
-def leaves(exc: BaseException) -> Iterator[BaseException]:
-    """All exceptions in a group, however deep; the exception itself when it is none.
-
-    Runs no code of theirs: neither what they say of their class nor a property in the place of the members.
-    """
-    waiting = [exc]
-    while waiting:
-        found = waiting.pop()
-        if issubclass(type(found), BaseExceptionGroup):
-            waiting.extend(reversed(_members(found)))
-        else:
-            yield found
 
 
 def raise_interrupt(exc: BaseException) -> None:

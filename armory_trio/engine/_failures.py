@@ -16,7 +16,7 @@ from ..definitions import (
     ToolFailure,
     ToolResult,
 )
-from ._concurrency import leaves
+from ..definitions._leaves import leaves
 from ._execution import Record
 
 PASSING: Final = ("transient", "timeout")

@@ -8,6 +8,7 @@ from typing import Final
 import trio
 
 from ..authority.grants import GrantRequest, GrantState, GrantStore, verify_grant, why_not
+from ..definitions._withheld import Withheld
 from ..errors import GrantError
 from ._execution import Record
 from ._permits import RECORD_TIMEOUT
@@ -52,7 +53,7 @@ async def set_aside(record: Record, plan: Plan) -> None:
                     continue
                 return
     except Exception as exc:  # a store of the host's; without an answer from it a person is asked
-        _log.warning("the grants could not be looked through for %s: %r", record.name, exc)
+        _log.warning("the grants could not be looked through for %s: %s", record.name, Withheld(exc))
 
 
 def _fits(state: GrantState, request: GrantRequest, store: GrantStore) -> bool:

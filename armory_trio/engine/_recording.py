@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import trio
 
-from ..definitions._checks import told
+from ..definitions._withheld import Withheld
 from ..errors import DefinitionError
 from ._concurrency import Latch, Signal, is_cancelled, raise_interrupt
 from ._lifecycle import Snapshot
@@ -164,7 +164,8 @@ class Recorder:
             raise_interrupt(exc)
             self._unwritten += 1
             if not self._unspeakable:
-                _log.exception("a snapshot of %s can't be put into the journal", shot.execution_id)
+                said = Withheld(exc, frames=True)
+                _log.error("a snapshot of %s can't be put into the journal: %s", shot.execution_id, said)
             self._unspeakable = True
             return  # noqa: ASYNC104  # as said
         self._unspeakable = False
@@ -213,7 +214,7 @@ class Recorder:
                 raise
             if not self._failing:
                 late = isinstance(exc, trio.TooSlowError)
-                why = f"no answer within {RECORD_TIMEOUT:g} s" if late else told(exc)
+                why = f"no answer within {RECORD_TIMEOUT:g} s" if late else Withheld(exc)
                 _log.warning("the journal can't be written, and is tried again: %s", why)
             self._failing = True
             return False  # noqa: ASYNC104  # as said

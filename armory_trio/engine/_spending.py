@@ -13,13 +13,14 @@ from typing import Final
 import trio
 
 from ..definitions import ToolError, ToolFailure, ToolResult
+from ..definitions._leaves import leaves
 from ..definitions._policy import AfterExecute, PolicyRequest
+from ..definitions._withheld import Withheld
 from ..errors import ApprovalError, GrantError
 from ._approving import scope_now, tell_resolved, written
-from ._concurrency import is_cancelled, leaves
+from ._concurrency import is_cancelled
 from ._events import GrantUsed
 from ._execution import CURRENT, Record
-from ._failures import description_of
 from ._permits import NOT_COUNTING, RECORD_TIMEOUT, Hook, Permit
 from ._plan import Plan, auditors_of
 from ._settlement import refuse_with
@@ -119,7 +120,7 @@ def _why_not(record: Record, permit: Permit, exc: BaseException) -> ToolError:
         return ToolError("permission", NOT_COUNTING, f"its approval does not count: {exc}")
     if isinstance(exc, GrantError):
         return ToolError("permission", NOT_COUNTING, f"the grant that allowed it does not count any more: {exc}")
-    _log.warning("what allows %s could not be recorded: %s", record.name, description_of(exc))
+    _log.warning("what allows %s could not be recorded: %s", record.name, Withheld(exc))
     message = f"what allows it could not be recorded ({type(exc).__name__})"
     return ToolError("permission", "APPROVAL_UNAVAILABLE", message)
 
@@ -194,7 +195,7 @@ async def _contained(trouble: str, work: Callable[[], Awaitable[None]]) -> None:
         except BaseException as exc:  # noqa: ASYNC103  # raises again what is not its own
             if _has_to_leave(exc):
                 raise
-            _log.warning("%s: %s", trouble, description_of(exc))
+            _log.warning("%s: %s", trouble, Withheld(exc))
     if scope.cancelled_caught:
         _log.warning("%s: it took longer than %g s", trouble, RECORD_TIMEOUT)
 

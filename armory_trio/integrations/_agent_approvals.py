@@ -17,6 +17,7 @@ from ..definitions import (
     canonical_text,
 )
 from ..definitions._policy import PolicyContext
+from ..definitions._withheld import Withheld
 from ..engine import CallOptions
 from ..engine._plan import rules_of
 from ..errors import AdmissionClosed, ApprovalError, GrantError, JsonError
@@ -75,7 +76,7 @@ async def judged(
             context={name: value for each in contexts for name, value in _values_of(each).items()},
         )
     except Exception as error:  # noqa: BLE001  # code of the host's, which must not end the agent's run
-        _log.warning("the policy could not be asked about %s: %r", definition.name, error)
+        _log.warning("the policy could not be asked about %s: %s", definition.name, Withheld(error))
         return Refused("toolbox", f"Policy denied: it could not be asked ({type(error).__name__})", error)
     judgement = await judge(rules, request)
     return judgement if isinstance(judgement, Paused | Refused | Edited) else None
@@ -137,7 +138,7 @@ async def would_interrupt(host: AsyncioHost, call: ToolCall, options: CallOption
     except AdmissionClosed:
         raise
     except Exception as error:  # noqa: BLE001  # a store of the host's; without an answer from it a person is asked
-        _log.warning("the grants could not be looked through for %s: %r", call.name, error)
+        _log.warning("the grants could not be looked through for %s: %s", call.name, Withheld(error))
         granted = False
     return not (granted and all(pause.tier == "capability" for pause in paused.pauses))
 

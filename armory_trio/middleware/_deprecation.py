@@ -9,6 +9,7 @@ from typing import Final
 
 from ..definitions import CallNext, Lifecycle, Middleware, MiddlewareCall, ToolContext, WrappedTool
 from ..definitions._functions import require_plain
+from ..definitions._withheld import Withheld
 
 Tell = Callable[[MiddlewareCall, str], object]
 
@@ -49,8 +50,8 @@ class WarnOfDeprecated:
                 self._tell(call, words)
             except KeyboardInterrupt:
                 raise
-            except BaseException:  # noqa: ASYNC103, BLE001  # a word to the host never costs a call; nothing is awaited
-                _log.exception("what is told of deprecated tools raised")
+            except BaseException as exc:  # noqa: ASYNC103, BLE001  # a word to the host never costs a call; nothing is awaited
+                _log.error("what is told of deprecated tools raised: %s", Withheld(exc))
         return await call_next()
 
 

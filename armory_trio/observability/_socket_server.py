@@ -17,6 +17,7 @@ from typing import Final, assert_never
 import msgspec
 import trio
 
+from ..definitions._withheld import Withheld
 from ..engine import Supervisor
 from ..engine._concurrency import open_private_nursery
 from ._socket_desk import Desk
@@ -204,9 +205,10 @@ class LiveServer:
                     await _refuse(stream, "this host shows itself to its own user only")
                 else:
                     await Conversation(stream, self._desk, peer).run()
-        except Exception:  # noqa: BLE001  # a bug of ours there is logged, and stops no tool
+        except Exception as exc:  # noqa: BLE001  # a bug of ours there is logged, and stops no tool
             with suppress(Exception):  # a handler of the host's
-                _log.exception("talking with a viewer failed; the host is not harmed")
+                said = Withheld(exc, frames=True)
+                _log.error("talking with a viewer failed; the host is not harmed: %s", said)
         finally:
             self._talking -= 1
 

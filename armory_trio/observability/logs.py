@@ -8,11 +8,13 @@ import re
 import sys
 from collections.abc import Callable, Collection, MutableMapping
 from contextlib import suppress
+from copy import copy
 from typing import Final, Literal, TextIO, cast
 
 import structlog
 from structlog.typing import Processor
 
+from ..definitions._withheld import Withheld
 from ..engine import Supervisor
 from ..errors import DefinitionError
 from ._lines import Lines, Logger
@@ -75,9 +77,12 @@ def add_trace(_: object, __: str, event_dict: MutableMapping[str, object]) -> Mu
 class _Handler(logging.StreamHandler[TextIO]):
     """The handler that `configure_logging` made, to be found again by the next call."""
 
+    reveals = False
+    """Whether it writes what is withheld of exceptions."""
+
     def format(self, record: logging.LogRecord) -> str:
         """The line, with escapes in place of characters that the stream has not."""
-        text = super().format(record)
+        text = super().format(_revealed(record) if self.reveals else record)
         encoding = getattr(self.stream, "encoding", None) or "utf-8"
         try:
             text.encode(encoding)
@@ -93,11 +98,22 @@ class _Handler(logging.StreamHandler[TextIO]):
                 sys.stderr.write(f"a line of the log {record.name!r} could not be written: {kind.__qualname__}\n")
 
 
+def _revealed(record: logging.LogRecord) -> logging.LogRecord:
+    """*record*, with the exception that it withholds, if it does."""
+    withheld = next((each for each in record.args or () if isinstance(each, Withheld)), None)
+    if withheld is None or record.exc_info:
+        return record
+    found, exc = copy(record), withheld.exception
+    found.exc_info = type(exc), exc, exc.__traceback__
+    return found
+
+
 def configure_logging(
     renderer: Renderer = "human",
     *,
     level: str = "INFO",
     redact: Redaction | None = _DEFAULT,
+    exceptions: bool = False,
     stream: TextIO | None = None,
 ) -> None:
     """Configure structlog and `logging` of the whole process: one line for each event, secrets masked.
@@ -109,6 +125,8 @@ def configure_logging(
         renderer: ``human`` for a terminal, ``json`` for a machine.
         level: From which level on: ``DEBUG``, ``INFO``, ``WARNING``, ``ERROR`` or ``CRITICAL``.
         redact: What is masked; None masks nothing.
+        exceptions: Whether our own lines about hooks, handlers and stores that raised tell with which words, and by which
+            way that came. Anything may stand there, masked as far as *redact* sees it.
         stream: Where to; standard error by default.
 
     Raises:
@@ -132,6 +150,7 @@ def configure_logging(
         cache_logger_on_first_use=False,
     )
     handler = _Handler(stream if stream is not None else sys.stderr)
+    handler.reveals = exceptions
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=before, processors=_last(renderer, redact, handler.stream)

@@ -15,6 +15,7 @@ import msgspec
 from ..definitions import ToolId, is_tool
 from ..definitions._checks import shown
 from ..definitions._functions import kind_of
+from ..definitions._withheld import Withheld
 from ..errors import DefinitionError
 from ._resolution import AnyTool
 from ._toolbox import Toolbox, is_toolbox
@@ -190,8 +191,8 @@ class LiveToolbox:
 def _told(listener: Listener, change: ToolboxChange) -> BaseException | None:
     try:
         listener(change)
-    except Exception:  # noqa: BLE001  # whatever a listener raises is its own affair; `listen` promises so
-        _log.exception("a listener of revision %d failed; the change stands", change.revision)
+    except Exception as exc:  # noqa: BLE001  # whatever a listener raises is its own affair; `listen` promises so
+        _log.error("a listener of revision %d failed; the change stands: %s", change.revision, Withheld(exc))
     except BaseException as exc:  # noqa: ASYNC103, BLE001  # raised again once everybody knows; nothing is awaited
         return exc  # noqa: ASYNC104  # as said
     return None

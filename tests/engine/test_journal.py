@@ -293,7 +293,10 @@ async def test_a_snapshot_that_has_no_json_is_counted_and_ends_nothing(
     assert supervisor.report.unwritten == 1
     [shot] = (await replay(journal)).inspect()
     assert shot.progress is not None and shot.progress.message == "better"
-    assert spells(caplog) == [f"a snapshot of {shot.execution_id} can't be put into the journal"]
+    [told] = spells(caplog)
+    assert told.startswith(f"a snapshot of {shot.execution_id} can't be put into the journal: ")
+    assert "_replay.py" in caplog.text, "the way that it came"
+    assert "no words" not in caplog.text
 
 
 @requirement("journal.faults")

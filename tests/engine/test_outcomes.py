@@ -651,7 +651,9 @@ async def test_a_failure_of_the_engine_ends_one_execution_and_is_reported(
     assert broken.error is not None and broken.error.code == "ENGINE_ERROR"
     assert fine.unwrap() == 3
     assert supervisor.report is not None and len(supervisor.report.bugs) == 1
-    assert "planted" in caplog.text
+    assert "RuntimeError (test_outcomes.py:" in caplog.text
+    assert "in _broken" in caplog.text, "the way that it came"
+    assert "planted" not in f"{caplog.text} {supervisor.report}", "the words of an exception may hold anything"
 
 
 def _broken(*_: object) -> None:

@@ -458,6 +458,32 @@ def test_what_cannot_be_configured_is_named(option: str, value: str) -> None:
     assert not structlog.is_configured()
 
 
-@requirement("logs.bound")
+@requirement("logs.withheld", "logs.redaction")
+def test_what_is_withheld_of_exceptions_is_written_on_request_and_masked() -> None:
+    async def main() -> None:
+        def broken(_: object) -> bool:
+            raise ValueError("password=hunter2 in table users")
+
+        @tool(availability=broken)
+        async def elsewhere() -> None: ...
+
+        async with open_supervisor(Toolbox([elsewhere])) as supervisor:
+            await supervisor.execute(ToolCall("elsewhere"))
+
+    told: list[str] = []
+    for exceptions in (False, True):
+        written = io.StringIO()
+        configure_logging("json", exceptions=exceptions, stream=written)
+        trio.run(main)
+        [line] = written.getvalue().splitlines()
+        told.append(line)
+
+    assert "ValueError (test_logs.py:" in told[0]
+    assert "table users" not in told[0]
+    assert "table users" in json.loads(told[1])["exception"]
+    assert "hunter2" not in "".join(told)
+
+
+@requirement("logs.lines")
 def test_without_a_span_no_trace_is_written() -> None:
     assert add_trace(None, "info", {"event": "x"}) == {"event": "x"}

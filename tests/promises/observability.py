@@ -77,6 +77,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "logs.redaction": Requirement(
         "design 13", "Logging that we configure masks privileged keys and what looks like a secret, unless told not to."
     ),
+    "logs.withheld": Requirement(
+        "design 12, design 13",
+        "Our lines about hooks, handlers and stores that raised name the exception and its place, and quote it only when "
+        "that is asked for.",
+    ),
     "logs.quiet": Requirement("design 13", "Importing configures nothing, and a logger that fails harms no call."),
     "probes.attached": Requirement(
         "design 14", "A probe is told at once, in the task in which it happens, and what it raises harms nobody."

@@ -14,6 +14,7 @@ import trio
 from ...definitions import Tool, canonical_text
 from ...definitions._checks import flag
 from ...definitions._outputs import OutputContract
+from ...definitions._withheld import Withheld
 from ...errors import StoreUnavailable
 from ...ledger import (
     Answer,
@@ -49,7 +50,6 @@ from ...ledger import (
 from .._authority import Authority
 from .._concurrency import is_cancelled, raise_interrupt
 from .._execution import Core, Record
-from .._failures import description_of
 from .._permits import RECORD_TIMEOUT
 from .._plan import Plan
 from ._entries import Entry, LedgerUnavailable, done_within
@@ -256,7 +256,7 @@ async def ask_far_side(
         raise_interrupt(exc)
         if isinstance(exc, trio.Cancelled) and is_cancelled():  # else it is one that the host kept
             raise
-        _log.warning("reconcile of %s could not tell what became of an attempt: %s", tool.name, description_of(exc))
+        _log.warning("reconcile of %s could not tell what became of an attempt: %s", tool.name, Withheld(exc))
     await trio.lowlevel.checkpoint_if_cancelled()  # which a nursery of its own may have put into a group
     return None
 

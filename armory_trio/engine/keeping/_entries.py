@@ -11,6 +11,7 @@ import msgspec
 import trio
 
 from ...definitions import EffectRecord, Idempotency, ToolFailure, ToolResult
+from ...definitions._withheld import Withheld
 from ...errors import ArmoryError
 from .._concurrency import Latch, raise_interrupt
 from .._permits import RECORD_TIMEOUT
@@ -218,7 +219,7 @@ class Entry:
             answer = await self.do(CloseWindow(self.text, self.fence, happened))
         except LedgerUnavailable as exc:
             self.unwritten = True
-            _log.warning("the end of an effect window could not be written down: %s", exc)
+            _log.warning("the end of an effect window could not be written down: %s", Withheld(exc))
         else:
             self.unwritten = self.unwritten or not isinstance(answer, Done)
 
@@ -264,7 +265,7 @@ class Entry:
             return
         except LedgerUnavailable as exc:
             self.unwritten = True
-            _log.warning("how %s ended could not be written down: %s", result.execution_id, exc)
+            _log.warning("how %s ended could not be written down: %s", result.execution_id, Withheld(exc))
             return
         if isinstance(answer, Refused):
             self.unwritten = True
@@ -279,7 +280,7 @@ class Entry:
         try:
             await self.do(self._nothing())
         except LedgerUnavailable as exc:
-            _log.warning("an attempt of %s could not be released: %s", self.execution_id, exc)
+            _log.warning("an attempt of %s could not be released: %s", self.execution_id, Withheld(exc))
 
     def _nothing(self) -> Operation:
         from ...ledger import Complete, Release  # noqa: PLC0415  # as above

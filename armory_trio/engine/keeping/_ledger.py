@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from ...definitions._checks import told
+from ...definitions._withheld import Withheld
 from ...errors import StoreUnavailable
 from .._concurrency import Latch, is_cancelled, raise_interrupt
 from .._permits import RECORD_TIMEOUT
@@ -74,7 +74,7 @@ class Ledger:
             raise_interrupt(exc)
             if isinstance(exc, trio.Cancelled) and is_cancelled():
                 raise
-            _log.warning("what was left behind in the ledger could not be told: %s", told(exc))
+            _log.warning("what was left behind in the ledger could not be told: %s", Withheld(exc))
 
     async def left(self) -> LeftBehind:
         """What is left behind now. What goes wrong with the store is raised as it comes.
@@ -131,7 +131,7 @@ class Ledger:
             if isinstance(answer, FenceLost) and entry.attempt_id == fence and not entry.ended:
                 entry.lost = True
         except LedgerUnavailable as exc:
-            _log.warning("a lease could not be renewed: %s", exc)
+            _log.warning("a lease could not be renewed: %s", Withheld(exc))
         finally:
             entry.renewing = False
 

@@ -13,12 +13,12 @@ import trio
 
 from ...content import encode_content, words_for, words_for_error
 from ...definitions import Effect, Idempotency, RequiredAction, TextContent, ToolError, ToolResult
+from ...definitions._withheld import Withheld
 from ...errors import JsonError
 from ...ledger import Abandoned, Attempt, Conflict, Fresh, ReceiptError, Recorded, Refused, Unknown
 from .._authorize import is_out_of_date
 from .._events import StreamClosed, StreamOpened
 from .._execution import Record
-from .._failures import description_of
 from .._permits import Hook
 from .._plan import Plan
 from .._room import ask_for_room
@@ -65,7 +65,7 @@ def claimed(record: Record, found: object, failure: BaseException | None) -> Non
         return
     if failure is not None:
         if not isinstance(failure, LedgerUnavailable):
-            _log.warning("the ledger failed for %s: %s", record.name, description_of(failure))
+            _log.warning("the ledger failed for %s: %s", record.name, Withheld(failure))
         _without_ledger(record, plan, entry, failure)
         return
     _go_on(record, plan, entry, found)
@@ -155,7 +155,7 @@ def _replay(record: Record, plan: Plan, entry: Entry, attempt: Attempt) -> None:
     try:
         result = _result_of(attempt, plan)
     except Exception as exc:  # a contract of the user's may refuse what another version of it wrote
-        _log.warning("what %s came to before can't be read: %s", record.name, description_of(exc))
+        _log.warning("what %s came to before can't be read: %s", record.name, Withheld(exc))
         message = "it was done before, and what it answered then can't be read any more"
         result = _failed(record, ToolError("internal", "OUTPUT_INVALID", message), attempt, ran=True)
     _tell(record, _own(record, msgspec.structs.replace(result, effect=attempt.effect), key))

@@ -11,8 +11,8 @@ import msgspec
 import trio
 
 from ...definitions import ToolFailure
+from ...definitions._leaves import leaves
 from ...errors import ExecutionAborted, ExecutionOver
-from .._concurrency import leaves
 from .._passing import is_lost_connection, is_passing
 from ._frames import ROOM, Declared, Failure, packed_value, read_plain
 

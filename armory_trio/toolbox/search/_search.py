@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from ...definitions import is_tool
 from ...definitions._checks import members, shown, text
+from ...definitions._withheld import Withheld
 from ...errors import DefinitionError
 from .._resolution import AnyTool
 from ..query import Condition
@@ -170,7 +171,7 @@ class SearchIndex:
             await self.embed()
             asked = (await self._embedder([query]))[0]
         except Exception as error:  # noqa: BLE001  # whatever it was, words are still there to go by
-            _log.warning("the embedder failed, so words alone decide: %s: %s", type(error).__name__, error)
+            _log.warning("the embedder failed, so words alone decide: %s", Withheld(error))
             return None
         assert self._vectors is not None
         similarities: Floats = self._vectors @ asked

@@ -10,7 +10,8 @@ import trio
 from mcp.shared.exceptions import MCPError
 
 from ....definitions import ToolContext
-from ....engine._concurrency import leaves
+from ....definitions._leaves import leaves
+from ....definitions._withheld import Withheld
 from ....errors import DefinitionError
 from ....toolbox import LiveToolbox, Toolbox
 from ._calls import Link
@@ -247,8 +248,9 @@ class Owner:
         if self.live is not None:
             try:
                 self.live.swap(self.toolbox())
-            except Exception:  # noqa: BLE001  # functions of the host's say what is declared
-                _log.exception("the new tools of %r cannot be imported; the old ones stand, and are refused", self.name)
+            except Exception as exc:  # noqa: BLE001  # functions of the host's say what is declared
+                told = "the new tools of %r cannot be imported; the old ones stand, and are refused: %s"
+                _log.error(told, self.name, Withheld(exc, frames=True))
 
     async def _pause(self, failures: int) -> None:
         delay = self.options.reconnect.delay(failures, random.random())  # noqa: S311  # it only spreads clients

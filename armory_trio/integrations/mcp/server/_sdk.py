@@ -13,6 +13,7 @@ from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
+from ....definitions._withheld import Withheld
 from ._gate import Gate
 from ._hub import Hub
 from ._request import Context
@@ -56,8 +57,8 @@ def add(
                 if (told := whole_model(error.error)) is error.error:
                     raise
                 raise MCPError.from_error_data(told) from None
-            except Exception:  # noqa: BLE001  # whatever a host's function raises costs one answer
-                _log.exception("%s failed", method)
+            except Exception as exc:  # noqa: BLE001  # whatever a host's function raises costs one answer
+                _log.error("%s failed: %s", method, Withheld(exc, frames=True))
                 raise MCPError(types.INTERNAL_ERROR, "Internal error; its operator can look the reason up") from None
 
     server.add_request_handler(method, kind, guarded)

@@ -13,6 +13,7 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from ....content import UnencodableResult, encode_json
 from ....content._scalars import encodable
+from ....definitions._withheld import Withheld
 from ....engine import ChunkEmitted, LogWritten, ProgressReported
 from ._relay import Told
 from ._request import Context, connection_of
@@ -66,8 +67,8 @@ class Teller:
                     await self._tell_progress(None, None)
                 case LogWritten():
                     await self._tell_line(event)
-        except Exception:  # noqa: BLE001  # in memory this is code of the client's; told or not, the call goes on
-            _log.debug("a client could not be told of its call", exc_info=True)
+        except Exception as exc:  # noqa: BLE001  # in memory this is code of the client's; told or not, the call goes on
+            _log.debug("a client could not be told of its call: %s", Withheld(exc))
 
     async def _tell_progress(self, percent: float | None, message: str | None) -> None:
         self._of_hundred = self._of_hundred or percent is not None
