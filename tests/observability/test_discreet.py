@@ -31,6 +31,7 @@ WHO: Final = RequestContext(
     agent=SECRET,
     run=SECRET,
     session=SECRET,
+    audience="tenant",
     request=SECRET,
 )
 METADATA: Final = {
