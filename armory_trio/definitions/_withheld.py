@@ -66,7 +66,7 @@ def _told(exc: BaseException) -> str:
     members = list(leaves(exc))
     named = "; ".join(map(_named, members[:_NAMED]))
     more = f"; and {len(members) - _NAMED} more" if len(members) > _NAMED else ""
-    return f"{_name_of(exc)} of {named}{more}"
+    return f"{_named(exc)} of {named}{more}"
 
 
 def _named(exc: BaseException) -> str:

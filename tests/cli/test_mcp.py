@@ -188,3 +188,65 @@ def test_a_client_that_cannot_ask_gets_nothing_approved(cli: Cli) -> None:
 
     assert "APPROVAL_UNAVAILABLE" in said(ended.lines[1])
     assert ended.code == 0
+
+
+LEAKY: Final = '''
+from armory_trio import Toolbox, tool
+from armory_trio.definitions import Lifecycle
+
+SECRET = "Zy7-swordfish-4417"
+
+
+def fail(*_):
+    try:
+        raise LookupError(SECRET)
+    except LookupError as exc:
+        error = ValueError(SECRET)
+        error.add_note(SECRET)
+        raise ExceptionGroup(SECRET, [error]) from exc
+
+
+@tool(effect="read-only")
+async def raises(secret: str) -> str:
+    """Raise."""
+    fail()
+
+
+@tool(effect="read-only", availability=fail)
+async def elsewhere(secret: str) -> str:
+    """Not be here."""
+
+
+@tool(effect="read-only", policy=fail)
+def judged(secret: str) -> str:
+    """Be denied."""
+
+
+@tool(effect="read-only", lifecycle=Lifecycle(deprecated=True))
+async def old(secret: str) -> str:
+    """Be old."""
+    return "done"
+
+
+toolbox = Toolbox([raises, elsewhere, judged, old], on_deprecated=fail)
+'''
+
+
+@requirement("mcp-server.stdio", "telemetry.discreet", "logs.withheld")
+def test_what_tools_and_hooks_raise_is_neither_on_a_client_s_stream_nor_on_standard_error(cli: Cli) -> None:
+    cli.write("leaky.py", LEAKY)
+    secret = "Zy7-swordfish-4417"
+    with cli.spawn("mcp", "leaky:toolbox") as process:
+        process.say(jsonl(HELLO, READY))
+        process.line()
+        names = ("raises", "elsewhere", "judged", "old")
+        process.say(jsonl(*(use(number, name, secret=secret) for number, name in enumerate(names, start=1))))
+        replies = {reply["id"]: reply for reply in (process.line() for _ in names)}
+        ended = process.end()
+
+    assert said(replies[4]) == "done"
+    assert secret not in repr(replies)
+    assert secret not in ended.err
+    assert ended.err.count("ExceptionGroup (leaky.py:14) of ValueError from LookupError (leaky.py:10)") == 3, (
+        "that they raised is told"
+    )

@@ -11,6 +11,8 @@ import msgspec
 import pytest
 import trio
 import trio.testing
+from hypothesis import example, given
+from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from armory_trio.cli import _top_tty
@@ -302,6 +304,36 @@ def test_nothing_that_is_shown_steers_the_terminal_or_is_more_than_it_has(encodi
     assert text.encode(encoding)
     assert "\\x1b[2J\\u202eevil\\x07" in text
     assert ("\u2192" in text) is (encoding == "utf-8")
+
+
+_ODD = "\x00\x1b\x9b\u200d\u200f\u202e\u2066\u2028\ufe0f\u0301\u3164\ufeff\ue000\U000e0041"
+_WIDE = "\u4e00\uff21\uac00\U0001f600\U0001f468\u200d\U0001f469"
+_NAMES = st.text(st.one_of(st.characters(), st.sampled_from(_ODD + _WIDE)), max_size=120)
+
+
+@requirement("cli.top.hostile", "cli.top.screen")
+@given(name=_NAMES, width=st.integers(1, 200), encoding=st.sampled_from(["ascii", "cp1252", "utf-8"]))
+@example(name="\u4e00" * 500, width=81, encoding="utf-8")
+@example(name="e\u0301" * 200, width=80, encoding="utf-8")
+@example(name="\ud800\udc00\udfff", width=80, encoding="utf-8")
+def test_whatever_a_name_is_made_of_each_line_fills_its_cells_and_none_more(
+    name: str, width: int, encoding: str
+) -> None:
+    odd = execution(
+        1, tool_name=name, owner_id=name, waits_for=name, error_code=name, execution_id=name, declared_wait=name
+    )
+    shown = board(odd, execution(2), limits=(LiveLimit(name=name, used=1, size=1, waiting=0),))
+    shown.show(frame(odd, execution(2), host=msgspec.structs.replace(frame().host, name=name, machine=name)))
+    looks = [texts(shown, width, 24, encoding)]
+    shown.key("enter")
+    shown.show(frame(odd, detail=LiveDetail(execution=odd, events=(LiveEvent(ago=1.0, kind=name, words=name),))))
+    looks.append(texts(shown, width, 24, encoding))
+
+    for lines in looks:
+        assert len(lines) == 24
+        assert {cell_len(line) for line in lines} == {width}
+        assert "".join(lines).isprintable()
+        assert "\n".join(lines).encode(encoding)
 
 
 @requirement("cli.top.hostile")
