@@ -17,6 +17,7 @@ from benchmarks._page import PAGE, PageError, filled, told
 from benchmarks._plots import draw_comparison, draw_report
 from benchmarks._report import Report
 from benchmarks._row import ROOT
+from benchmarks._rows import ROWS
 from benchmarks.peers._tables import Comparison, tables
 
 from . import made_up
@@ -125,6 +126,14 @@ def test_the_page_about_performance_has_a_place_for_numbers() -> None:
     page = PAGE.read_text(encoding="utf-8")
 
     assert filled(page, "numbers") != page
+
+
+def test_the_page_lists_every_row_with_its_budget() -> None:
+    page = PAGE.read_text(encoding="utf-8").partition("<!-- numbers: begin -->")[0]
+    listed = {cells(line)[0].strip("`"): cells(line)[-1] for line in page.splitlines() if line.startswith("| `")}
+
+    assert {row.name: f"{row.budget:g}" if row.budget else "-" for row in ROWS if not row.large} == listed
+    assert [row.name for row in ROWS if row.large and f"`{row.name.removesuffix('-large')}`" not in page] == []
 
 
 def test_the_page_is_written_only_on_demand(
