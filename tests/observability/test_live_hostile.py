@@ -213,9 +213,7 @@ async def test_a_bug_in_talking_with_one_viewer_harms_neither_the_host_nor_other
             await _still_serves(folder)
 
     [told] = [record.message for record in caplog.records]
-    assert told.startswith(
-        "talking with a viewer failed; the host is not harmed: ExceptionGroup (_run.py:"
-    )
+    assert told.startswith("talking with a viewer failed; the host is not harmed: ExceptionGroup (_run.py:")
     assert ") of ZeroDivisionError (test_live_hostile.py:" in told
     assert "_socket_server.py" in told, "the way that it came"
     assert "4417" not in told
