@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 import trio
+import trio.lowlevel
 
 from armory_trio import ToolCall
 from armory_trio.observability import _socket_server
@@ -156,6 +158,39 @@ async def test_a_flood_waits_for_its_own_answers_and_holds_nobody_up(
             assert made <= flooded + 2  # ours, and one that may have been under way
 
     assert flooded < 100  # as many as the system buffers of their answers
+
+
+def open_files() -> int:
+    """How many files this process has open."""
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+@requirement("live.hostile", "live.free")
+async def test_thousands_who_connect_cost_a_bounded_amount_and_leave_nothing(folder: Path) -> None:
+    async with served(str(folder / "s")) as supervisor, LiveView.connect(folder / "s") as other:
+        before, most = open_files(), 0
+        open_here: list[socket.socket] = []
+        for number in range(3_000):
+            made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            made.setblocking(False)
+            try:
+                made.connect(str(folder / "s"))
+            except BlockingIOError:  # as many wait as there is room for
+                made.close()
+            else:
+                open_here.append(made)
+            if number % 100 == 0:
+                await trio.lowlevel.checkpoint()
+                most = max(most, open_files() - before - len(open_here))
+        assert (await supervisor.execute(ToolCall("quick", {}))).value == 1
+        assert (await other.look()).host.viewers == 1
+        for made in open_here:
+            made.close()
+        while open_files() > before:
+            await other.look()
+        await _still_serves(folder)
+
+    assert most <= 40
 
 
 @requirement("live.hostile")

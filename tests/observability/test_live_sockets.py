@@ -14,6 +14,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import pytest
 import trio
@@ -30,6 +31,7 @@ from armory_trio.observability.live import (
     running_hosts,
     serve_live_view,
 )
+from tests.docs import ROOT
 from tests.requirements import requirement
 
 from .hosts import BOUND, TOOLBOX, begin, served
@@ -100,8 +102,10 @@ def test_a_folder_that_goes_while_it_is_looked_through_holds_no_hosts(
 
 
 @requirement("live.private")
-@pytest.mark.parametrize("kind", ["open to others", "a link", "a file"])
-async def test_a_folder_that_others_could_enter_is_refused(kind: str, folder: Path) -> None:
+@pytest.mark.parametrize("kind", ["open to others", "a link", "a file", "of another user"])
+async def test_a_folder_that_others_could_enter_is_refused(
+    kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mine = folder / "armory-trio"
     if kind == "open to others":
         mine.mkdir()
@@ -109,6 +113,16 @@ async def test_a_folder_that_others_could_enter_is_refused(kind: str, folder: Pa
     elif kind == "a link":
         (folder / "elsewhere").mkdir(mode=0o700)
         mine.symlink_to(folder / "elsewhere")
+    elif kind == "of another user":
+        mine.mkdir(mode=0o700)
+        real = Path.lstat
+
+        def strange(path: Path) -> os.stat_result:
+            found = list(real(path))
+            found[stat.ST_UID] += 1
+            return os.stat_result(found)
+
+        monkeypatch.setattr(Path, "lstat", strange)
     else:
         mine.write_text("")
     async with open_supervisor(TOOLBOX) as supervisor:
@@ -278,6 +292,65 @@ async def test_a_host_that_is_too_busy_to_let_anybody_in_is_no_dead_one(folder: 
             async with LiveView.connect(path):
                 pass
     assert not answers(path)
+
+
+@requirement("live.paths")
+@pytest.mark.parametrize("to", ["a socket in use", "a left-over socket", "a file", "nothing"])
+async def test_a_link_is_not_followed_and_not_replaced(to: str, folder: Path) -> None:
+    target, link = folder / "target", folder / "link"
+    link.symlink_to(target)
+    if to == "a left-over socket":
+        _abandoned(target)
+    elif to == "a file":
+        target.write_text("keep me")
+    async with served(str(target if to == "a socket in use" else folder / "s")), open_supervisor(TOOLBOX) as supervisor:
+        with pytest.raises(LiveViewError, match="there is something else that is no socket"):
+            async with serve_live_view(supervisor, path=link):
+                pytest.fail("it is served")
+
+    assert link.is_symlink()
+    assert to != "a file" or target.read_text() == "keep me"
+
+
+KILLED: Final = """
+import trio
+from armory_trio import Toolbox, open_supervisor
+from armory_trio.observability.live import serve_live_view
+
+async def main():
+    async with open_supervisor(Toolbox([])) as supervisor, serve_live_view(supervisor, name="killed") as server:
+        print(server.path, flush=True)
+        await trio.sleep_forever()
+
+trio.run(main)
+"""
+
+
+@requirement("live.paths")
+def test_the_socket_of_a_host_that_was_killed_is_cleared_away_by_whoever_looks_or_serves(folder: Path) -> None:
+    left: list[Path] = []
+    for _ in range(2):
+        with subprocess.Popen(
+            [sys.executable, "-c", KILLED],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        ) as host:
+            assert host.stdout is not None
+            left.append(Path(host.stdout.readline().strip()))
+            assert [found.name for found in running_hosts()] == ["killed"]
+            host.kill()
+            host.wait()
+        assert left[-1].is_socket()
+        if len(left) == 1:
+            assert running_hosts() == []
+            assert not left[-1].exists()
+
+    async def serve() -> None:
+        async with open_supervisor(TOOLBOX) as supervisor, serve_live_view(supervisor, name="next") as server:
+            assert _names(Path(server.path).parent) == [Path(server.path).name]
+
+    trio.run(serve)
 
 
 @requirement("live.paths")
