@@ -50,8 +50,7 @@ RANK: Final = {
 ORDER: Final = {
     "definitions": (
         "_plurals",
-        "_leaves",
-        "_withheld",
+        "_exceptions",
         "_checks",
         "_value",
         "_identity",

@@ -15,7 +15,7 @@ import trio
 from rich.console import Console
 from rich.text import Text
 
-from ..definitions._leaves import leaves
+from ..definitions._exceptions import leaves
 from ..observability.live import LiveFrames, LiveView, LiveViewError, Query
 from ._exit import BY_SIGNAL, SUCCEEDED, Unusable
 from ._ledger_store import Undone

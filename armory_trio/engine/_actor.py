@@ -13,8 +13,7 @@ import outcome
 import trio
 
 from ..definitions import PendingApproval, ToolError, ToolResult
-from ..definitions._leaves import leaves
-from ..definitions._withheld import Withheld
+from ..definitions._exceptions import Withheld, leaves
 from ._abort import abort_children, request_abort
 from ._admission import judge
 from ._concurrency import is_cancelled
@@ -27,7 +26,6 @@ from ._permits import Hook
 from ._plan import Plan
 from ._settlement import cancelled, decide, end, failed, finish, hand_on, returned
 from ._tool_context import Door, TaskContext
-from ._waits import leave_line, stand_in_line
 from .placement import Placed, deliver_inline, place
 
 _log: Final = logging.getLogger("armory_trio.engine")
@@ -70,10 +68,10 @@ class Actor:
                     await _ask_hook(record, record.hook)
                 elif record.turn is not None and not record.claim_held:
                     if record.core.feed.readers:
-                        stand_in_line(record, record.core.planner.waits_for(record.claim) if record.claim else None)
+                        _stand_in_line(record, record.core.planner.waits_for(record.claim) if record.claim else None)
                     await record.turn.wait()
                     if record.open_waits:
-                        leave_line(record)
+                        _leave_line(record)
             if record.state == QUEUED:
                 if record.core.fallen:
                     request_abort(record, "supervisor", "the supervisor fell")
@@ -273,6 +271,18 @@ def _is_ready(record: Record) -> bool:
     return True
 
 
+def _stand_in_line(record: Record, waits_for: str | None) -> None:
+    from ._waits import stand_in_line  # noqa: PLC0415  # only where somebody reads events
+
+    stand_in_line(record, waits_for)
+
+
+def _leave_line(record: Record) -> None:
+    from ._waits import leave_line  # noqa: PLC0415  # as above
+
+    leave_line(record)
+
+
 async def _ask_hook(record: Record, hook: Hook) -> None:
     # Code of the host's that runs for a queued call: aborted meanwhile, it is cancelled and waited for.
     record.hook = None
@@ -280,7 +290,7 @@ async def _ask_hook(record: Record, hook: Hook) -> None:
     failure: BaseException | None = None
     record.hook_scope = trio.CancelScope()
     if record.core.feed.readers:
-        stand_in_line(record, record.waits_for)
+        _stand_in_line(record, record.waits_for)
     try:
         with record.hook_scope:
             answer = await hook.start()
@@ -288,7 +298,7 @@ async def _ask_hook(record: Record, hook: Hook) -> None:
         failure = _own_failure(record, exc)
     record.hook_scope = None
     if record.open_waits:
-        leave_line(record)
+        _leave_line(record)
     if record.verdict is not None:
         record.waits_for = None
         end(record, "end", record.effect)

@@ -12,7 +12,7 @@ import msgspec
 
 from ..definitions import InvalidArguments, Tool, ToolCall, admitted, thaw_json
 from ..definitions._checks import shown
-from ..definitions._withheld import Withheld
+from ..definitions._exceptions import Withheld
 from ..errors import JsonError
 from ._events import LoopWarned, NameResolved
 from ._execution import Record

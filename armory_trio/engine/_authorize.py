@@ -25,7 +25,7 @@ from ..authority.policy import (
     begin,
 )
 from ..definitions import PendingApproval, canonical_text, thaw_json
-from ..definitions._withheld import Withheld
+from ..definitions._exceptions import Withheld
 from ..errors import ApprovalError, JsonError
 from ..toolbox import Toolbox
 from ._approving import (

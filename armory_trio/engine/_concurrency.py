@@ -11,7 +11,7 @@ from typing import Final, cast
 
 import trio
 
-from ..definitions._leaves import leaves
+from ..definitions._exceptions import leaves
 from ..errors import InternalError
 
 Token = trio.lowlevel.TrioToken

@@ -16,7 +16,7 @@ from ..definitions import (
     ToolFailure,
     ToolResult,
 )
-from ..definitions._leaves import leaves
+from ..definitions._exceptions import leaves
 from ._execution import Record
 
 PASSING: Final = ("transient", "timeout")

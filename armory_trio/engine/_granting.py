@@ -8,7 +8,7 @@ from typing import Final
 import trio
 
 from ..authority.grants import GrantRequest, GrantState, GrantStore, verify_grant, why_not
-from ..definitions._withheld import Withheld
+from ..definitions._exceptions import Withheld
 from ..errors import GrantError
 from ._execution import Record
 from ._permits import RECORD_TIMEOUT

@@ -8,7 +8,7 @@ from typing import Final
 
 import trio
 
-from ..definitions._leaves import leaves
+from ..definitions._exceptions import leaves
 
 _CONNECTION_ERRORS: Final = (ConnectionError, trio.BrokenResourceError)
 _UNREACHABLE: Final = frozenset((errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH))

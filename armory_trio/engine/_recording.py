@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import trio
 
-from ..definitions._withheld import Withheld
+from ..definitions._exceptions import Withheld
 from ..errors import DefinitionError
 from ._concurrency import Latch, Signal, is_cancelled, raise_interrupt
 from ._lifecycle import Snapshot

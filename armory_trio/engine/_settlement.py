@@ -34,7 +34,6 @@ from ._failures import PASSING, description_of, error_of, issues_of, sayable, un
 from ._lifecycle import CLEANUP_PENDING, FINAL, UNKNOWN_EFFECT, Abort, Event, strongest
 from ._plan import Plan
 from ._streams import end_stages
-from ._waits import tell_waits_over
 from .capacity import Claim
 
 _TIMEOUT_CODES: Final = frozenset(("TIMEOUT", "DEADLINE_EXCEEDED", "IDLE_TIMEOUT"))
@@ -348,6 +347,8 @@ def settle(record: Record, event: Event, effect: Effect, now: float) -> None:
     if record.core.feed.readers:
         assert record.verdict is not None
         if record.open_waits:
+            from ._waits import tell_waits_over  # noqa: PLC0415  # only what waits pays for it
+
             tell_waits_over(record)
         record.tell(ExecutionSettled, state=record.state, outcome=record.verdict[0], effect=effect)
 

@@ -13,9 +13,8 @@ from typing import Final
 import trio
 
 from ..definitions import ToolError, ToolFailure, ToolResult
-from ..definitions._leaves import leaves
+from ..definitions._exceptions import Withheld, leaves
 from ..definitions._policy import AfterExecute, PolicyRequest
-from ..definitions._withheld import Withheld
 from ..errors import ApprovalError, GrantError
 from ._approving import scope_now, tell_resolved, written
 from ._concurrency import is_cancelled

@@ -28,7 +28,6 @@ from ..toolbox import Toolbox
 from ._concurrency import Latch, Token
 from ._execution import Record
 from ._tool_actions import Actions, Window
-from ._waits import begin_wait, end_wait
 
 T = TypeVar("T")
 
@@ -263,13 +262,13 @@ class TaskContext(_Common, ToolContext):
         self, message: str, *, schema: Mapping[str, object] | None = None, url: str | None = None
     ) -> ElicitAnswer:
         self.actions.must_be_open()
-        begin_wait(self._record, "elicitation", message)
+        self.actions.begin_wait(message, "elicitation")
         try:
             from ._elicitation import ask  # noqa: PLC0415  # only who asks pays for it
 
             return await ask(self._record, message, schema, url)
         finally:
-            end_wait(self._record, message)
+            self.actions.end_wait(message)
 
 
 class InlineContext(_Common, BlockingContext):

@@ -16,8 +16,8 @@ from ..definitions import (
     ToolResult,
     canonical_text,
 )
+from ..definitions._exceptions import Withheld
 from ..definitions._policy import PolicyContext
-from ..definitions._withheld import Withheld
 from ..engine import CallOptions
 from ..engine._plan import rules_of
 from ..errors import AdmissionClosed, ApprovalError, GrantError, JsonError

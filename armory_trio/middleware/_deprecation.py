@@ -8,8 +8,8 @@ from functools import partial
 from typing import Final
 
 from ..definitions import CallNext, Lifecycle, Middleware, MiddlewareCall, ToolContext, WrappedTool
+from ..definitions._exceptions import Withheld
 from ..definitions._functions import require_plain
-from ..definitions._withheld import Withheld
 
 Tell = Callable[[MiddlewareCall, str], object]
 

@@ -10,7 +10,7 @@ import trio
 
 from ..content import words_for_error
 from ..definitions import Effect, MiddlewareCall, ToolError, ToolExecutionError, ToolFailure
-from ..definitions._leaves import leaves
+from ..definitions._exceptions import leaves
 from ..engine._concurrency import is_cancelled
 from ..errors import ExecutionAborted, ExecutionOver, RepeatRefused
 from ._holding import Run

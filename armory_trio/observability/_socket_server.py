@@ -17,7 +17,7 @@ from typing import Final, assert_never
 import msgspec
 import trio
 
-from ..definitions._withheld import Withheld
+from ..definitions._exceptions import Withheld
 from ..engine import Supervisor
 from ..engine._concurrency import open_private_nursery
 from ._socket_desk import Desk

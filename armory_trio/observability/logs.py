@@ -14,7 +14,7 @@ from typing import Final, Literal, TextIO, cast
 import structlog
 from structlog.typing import Processor
 
-from ..definitions._withheld import Withheld
+from ..definitions._exceptions import Withheld
 from ..engine import Supervisor
 from ..errors import DefinitionError
 from ._lines import Lines, Logger

@@ -14,8 +14,8 @@ import msgspec
 
 from ..definitions import ToolId, is_tool
 from ..definitions._checks import shown
+from ..definitions._exceptions import Withheld
 from ..definitions._functions import kind_of
-from ..definitions._withheld import Withheld
 from ..errors import DefinitionError
 from ._resolution import AnyTool
 from ._toolbox import Toolbox, is_toolbox

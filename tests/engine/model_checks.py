@@ -27,7 +27,7 @@ from armory_trio import (
     WaitBegan,
     WaitEnded,
 )
-from armory_trio.definitions._leaves import leaves
+from armory_trio.definitions._exceptions import leaves
 from armory_trio.engine._feed import EventReader
 from armory_trio.engine._lifecycle import TRANSITIONS, Event, Lifecycle
 from armory_trio.engine._timers import RELEASE_AFTER

@@ -9,7 +9,7 @@ import attrs
 import trio
 
 from armory_trio import Effect, Limits, Semantics, Supervisor, ToolFailure
-from armory_trio.definitions._leaves import leaves
+from armory_trio.definitions._exceptions import leaves
 from tests.engine.model_programs import NONE, Bounds, Call, Intent, Options, Shield, Swallow
 
 _STRENGTH: Final[dict[Effect, int]] = {"none": 0, "completed": 1, "unknown": 2}

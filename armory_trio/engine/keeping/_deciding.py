@@ -13,8 +13,8 @@ import trio
 
 from ...definitions import Tool, canonical_text
 from ...definitions._checks import flag
+from ...definitions._exceptions import Withheld
 from ...definitions._outputs import OutputContract
-from ...definitions._withheld import Withheld
 from ...errors import StoreUnavailable
 from ...ledger import (
     Answer,

@@ -11,7 +11,7 @@ import msgspec
 import trio
 
 from ...definitions import EffectRecord, Idempotency, ToolFailure, ToolResult
-from ...definitions._withheld import Withheld
+from ...definitions._exceptions import Withheld
 from ...errors import ArmoryError
 from .._concurrency import Latch, raise_interrupt
 from .._permits import RECORD_TIMEOUT

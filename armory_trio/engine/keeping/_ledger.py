@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from ...definitions._withheld import Withheld
+from ...definitions._exceptions import Withheld
 from ...errors import StoreUnavailable
 from .._concurrency import Latch, is_cancelled, raise_interrupt
 from .._permits import RECORD_TIMEOUT

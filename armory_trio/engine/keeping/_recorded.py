@@ -13,7 +13,7 @@ import trio
 
 from ...content import encode_content, words_for, words_for_error
 from ...definitions import Effect, Idempotency, RequiredAction, TextContent, ToolError, ToolResult
-from ...definitions._withheld import Withheld
+from ...definitions._exceptions import Withheld
 from ...errors import JsonError
 from ...ledger import Abandoned, Attempt, Conflict, Fresh, ReceiptError, Recorded, Refused, Unknown
 from .._authorize import is_out_of_date

@@ -11,7 +11,7 @@ import msgspec
 import trio
 
 from ...definitions import ToolFailure
-from ...definitions._leaves import leaves
+from ...definitions._exceptions import leaves
 from ...errors import ExecutionAborted, ExecutionOver
 from .._passing import is_lost_connection, is_passing
 from ._frames import ROOM, Declared, Failure, packed_value, read_plain

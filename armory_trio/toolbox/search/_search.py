@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from ...definitions import is_tool
 from ...definitions._checks import members, shown, text
-from ...definitions._withheld import Withheld
+from ...definitions._exceptions import Withheld
 from ...errors import DefinitionError
 from .._resolution import AnyTool
 from ..query import Condition

@@ -10,8 +10,7 @@ import trio
 from mcp.shared.exceptions import MCPError
 
 from ....definitions import ToolContext
-from ....definitions._leaves import leaves
-from ....definitions._withheld import Withheld
+from ....definitions._exceptions import Withheld, leaves
 from ....errors import DefinitionError
 from ....toolbox import LiveToolbox, Toolbox
 from ._calls import Link

@@ -13,7 +13,7 @@ from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
-from ....definitions._withheld import Withheld
+from ....definitions._exceptions import Withheld
 from ._gate import Gate
 from ._hub import Hub
 from ._request import Context

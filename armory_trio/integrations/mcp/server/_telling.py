@@ -13,7 +13,7 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from ....content import UnencodableResult, encode_json
 from ....content._scalars import encodable
-from ....definitions._withheld import Withheld
+from ....definitions._exceptions import Withheld
 from ....engine import ChunkEmitted, LogWritten, ProgressReported
 from ._relay import Told
 from ._request import Context, connection_of

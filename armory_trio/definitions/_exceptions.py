@@ -1,4 +1,4 @@
-"""Exceptions in the log, named and not quoted."""
+"""Exceptions that others raise: what there is in their groups, and how the log names them without quoting them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from pathlib import PurePath
 from types import CodeType, TracebackType
 from typing import Final, cast
 
-from ._leaves import is_group, leaves
-
+_members: Final = cast("Callable[[BaseException], tuple[BaseException, ...]]", BaseExceptionGroup.exceptions.__get__)
 _cause_of: Final = cast("Callable[[BaseException], BaseException | None]", vars(BaseException)["__cause__"].__get__)
 _traceback_of: Final = cast(
     "Callable[[BaseException], TracebackType | None]", vars(BaseException)["__traceback__"].__get__
@@ -20,6 +19,25 @@ _NAMED: Final = 8
 
 _CHAINED: Final = 4
 """Causes that are named."""
+
+
+def is_group(exc: BaseException) -> bool:
+    """Whether it is a group, whatever it says of its class."""
+    return issubclass(type(exc), BaseExceptionGroup)
+
+
+def leaves(exc: BaseException) -> Iterator[BaseException]:
+    """All exceptions in a group, however deep; the exception itself when it is none.
+
+    Runs no code of theirs: neither what they say of their class nor a property in the place of the members.
+    """
+    waiting = [exc]
+    while waiting:
+        found = waiting.pop()
+        if is_group(found):
+            waiting.extend(reversed(_members(found)))
+        else:
+            yield found
 
 
 class Withheld:

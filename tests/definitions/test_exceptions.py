@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from armory_trio.definitions._withheld import Withheld
+from armory_trio.definitions._exceptions import Withheld
 from tests.requirements import requirement
 
 SECRET = "Zy7-swordfish-4417"
@@ -31,7 +31,7 @@ def throw(raise_it: BaseException, cause: BaseException | None) -> NoReturn:
 @requirement("logs.withheld")
 def test_it_is_named_by_its_type_and_its_place_and_so_are_its_causes() -> None:
     exc = raised(ValueError(SECRET), raised(KeyError(SECRET), OSError(SECRET)))
-    place = f"(test_withheld.py:{throw.__code__.co_firstlineno + 2})"
+    place = f"(test_exceptions.py:{throw.__code__.co_firstlineno + 2})"
 
     assert str(Withheld(exc)) == f"ValueError {place} from KeyError {place} from OSError"
     assert repr(Withheld(exc)) == str(Withheld(exc))
@@ -93,7 +93,7 @@ def test_who_is_allowed_to_finds_the_exception_in_the_record(caplog: pytest.LogC
         logging.getLogger("armory_trio.tests").warning("a hook raised: %s", Withheld(exc, frames=True))
 
     [record] = caplog.records
-    assert record.getMessage().endswith(f"test_withheld.py:{throw.__code__.co_firstlineno + 2} in throw")
+    assert record.getMessage().endswith(f"test_exceptions.py:{throw.__code__.co_firstlineno + 2} in throw")
     assert SECRET not in f"{record.getMessage()} {record.args}"
     assert record.args
     [withheld] = record.args
