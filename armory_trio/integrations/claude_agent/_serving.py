@@ -14,6 +14,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from ...definitions import ToolError, ToolResult, near
+from ...definitions._exceptions import Withheld
 from ...errors import AdmissionClosed
 from ...providers._blocks import Piece, admitted, encoded, media_type_of, pieces_of
 from ...providers.anthropic import ANTHROPIC_MEDIA
@@ -84,8 +85,9 @@ class CallServer:
         tool_use = named if isinstance(named, str) else ""
         try:
             result = await self._run(params.name, params.arguments or {}, tool_use)
-        except Exception:  # noqa: BLE001  # what a function of the program's raises is not for the model to read
-            _log.exception("the call %s of %s could not be made", tool_use, params.name)
+        except Exception as exc:  # noqa: BLE001  # what a function of the program's raises is not for the model to read
+            said = Withheld(exc, frames=True)
+            _log.error("the call %s of %s could not be made: %s", tool_use, params.name, said)
             raise MCPError(types.INTERNAL_ERROR, "Internal error; the log of the program says why") from None
         if tool_use:
             _keep(self._facts, tool_use, facts_of(result))

@@ -30,6 +30,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from ....definitions._checks import seconds, text
+from ....definitions._exceptions import Withheld
 from ....engine._concurrency import open_private_nursery
 from ....errors import DefinitionError
 from ._gate import Gate
@@ -224,8 +225,8 @@ def _unheard() -> Generator[None]:
     """What the SDK still says to a client that hung up is no error of the server's."""
     try:
         yield
-    except UnexpectedMessageError:
-        _log.debug("a client hung up before it was answered", exc_info=True)
+    except UnexpectedMessageError as exc:
+        _log.debug("a client hung up before it was answered: %s", Withheld(exc))
 
 
 async def serve_app(app: Starlette, host: str, port: int, path: str, times: Times) -> None:
