@@ -277,6 +277,7 @@ ORDER: Final = {
         "_strictness",
         "_fits",
         "_codings",
+        "_alternatives",
         "_page",
         "_containers",
         "_compiling",

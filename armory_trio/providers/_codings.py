@@ -14,8 +14,7 @@ import msgspec
 
 from ..definitions import canonical_text, parse_json
 from ..errors import JsonError
-from ._fits import fits
-from ._json_kinds import json_kind, same_key
+from ._json_kinds import same_key
 
 __all__ = (
     "KEY",
@@ -28,23 +27,24 @@ __all__ = (
     "Misfit",
     "Named",
     "Objects",
-    "Option",
     "Pairs",
-    "Shape",
     "Text",
+    "Tried",
     "Tuples",
-    "Unions",
-    "Wrapped",
     "decoded",
     "encoded",
     "item_name",
-    "option_name",
+    "members_of",
 )
 
-_OBJECT: Final = frozenset(("object",))
 KEY: Final = "key"
 VALUE: Final = "value"
-"""The members of the pairs that an object with members of any name is written as."""
+"""The members of the pairs that an object with members of any name is written as; the latter of other boxes, too."""
+
+
+Tried = dict[tuple[str, int], tuple[object] | None]
+"""How a value, by its identity, is written as a definition; None when it is none. Each is tried once: alternatives that
+stand inside of themselves would be tried twice at each level."""
 
 
 class Coding(Protocol):
@@ -54,8 +54,12 @@ class Coding(Protocol):
         """What was meant by *value*, which a model wrote in this form."""
         ...
 
-    def encode(self, value: object) -> object:
+    def encode(self, value: object, tried: Tried | None = None) -> object:
         """*value* in this form.
+
+        Args:
+            value: Plain JSON.
+            tried: What was found already, for the definitions that stand inside of themselves.
 
         Raises:
             Misfit: It is nothing that has this form.
@@ -72,25 +76,20 @@ def decoded(coding: Coding | None, value: object) -> object:
     return value if coding is None or value is None else coding.decode(value)
 
 
-def encoded(coding: Coding | None, value: object) -> object:
-    """*value* as it is written. Null is null, but for a place that takes JSON text.
+def encoded(coding: Coding | None, value: object, tried: Tried | None = None) -> object:
+    """*value* as it is written. Null is null, but for a place that takes it in another form.
 
     Raises:
         Misfit: It is nothing that has this form.
     """
-    if coding is None or (value is None and not isinstance(coding, Text)):
+    if coding is None or (value is None and not isinstance(coding, Text | Inside)):
         return value
-    return coding.encode(value)
+    return coding.encode(value, tried)
 
 
 def item_name(index: int) -> str:
     """What the item at *index* is called when a tuple is written as an object."""
     return f"item_{index + 1}"
-
-
-def option_name(index: int) -> str:
-    """What an alternative is called when a union is written as an object with one member."""
-    return f"option_{index + 1}"
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -102,6 +101,7 @@ class Member(msgspec.Struct, frozen=True):
         coding: How its value is written.
         omitted: It may be left out, which is written as null.
         null: Null is legal for it as well, and then comes back as null.
+        default: Null is what it means to leave it out, by the contract's own words.
     """
 
     name: str
@@ -109,6 +109,7 @@ class Member(msgspec.Struct, frozen=True):
     coding: Coding | None = None
     omitted: bool = False
     null: bool = False
+    default: bool = False
 
 
 class Objects(msgspec.Struct, frozen=True):
@@ -132,21 +133,23 @@ class Objects(msgspec.Struct, frozen=True):
                 found[member.name] = decoded(member.coding, each)
         return found
 
-    def encode(self, value: object) -> object:
+    def encode(self, value: object, tried: Tried | None = None) -> object:
         if not isinstance(value, dict) or not self.required <= value.keys():
             raise Misfit
         found: dict[str, object] = {}
         for name, each in cast("dict[str, object]", value).items():
             member = self.members.get(name)
-            if member is None and self.closed:
+            if member is None and (self.closed or name in self.by_wire):  # the latter would be taken for another
                 raise Misfit
             if member is None:
-                found[name] = encoded(self.others, each)
+                found[name] = encoded(self.others, each, tried)
             else:
-                found[member.wire] = encoded(member.coding, each)
+                found[member.wire] = encoded(member.coding, each, tried)
         for member in self.members.values():
-            if member.omitted:
-                found.setdefault(member.wire, None)
+            if member.omitted and member.wire not in found:
+                if member.null and not member.default:
+                    raise Misfit
+                found[member.wire] = None
         return found
 
 
@@ -159,10 +162,10 @@ class ItemsOf(msgspec.Struct, frozen=True):
     def decode(self, value: object) -> object:
         return self._each(cast("list[object]", value), decoded) if isinstance(value, list) else value
 
-    def encode(self, value: object) -> object:
+    def encode(self, value: object, tried: Tried | None = None) -> object:
         if not isinstance(value, list):
             raise Misfit
-        return self._each(cast("list[object]", value), encoded)
+        return self._each(cast("list[object]", value), lambda coding, item: encoded(coding, item, tried))
 
     def _each(self, items: list[object], turn: Callable[[Coding | None, object], object]) -> list[object]:
         first = [turn(coding, item) for coding, item in zip(self.first, items, strict=False)]
@@ -186,11 +189,11 @@ class Pairs(msgspec.Struct, frozen=True):
             found[key] = decoded(self.value, entry[VALUE])
         return found
 
-    def encode(self, value: object) -> object:
+    def encode(self, value: object, tried: Tried | None = None) -> object:
         if not isinstance(value, dict):
             raise Misfit
         members = cast("dict[str, object]", value)
-        return [{KEY: key, VALUE: encoded(self.value, each)} for key, each in members.items()]
+        return [{KEY: key, VALUE: encoded(self.value, each, tried)} for key, each in members.items()]
 
 
 class Tuples(msgspec.Struct, frozen=True):
@@ -210,11 +213,11 @@ class Tuples(msgspec.Struct, frozen=True):
             return members
         return [decoded(coding, members[name]) for coding, name in zip(self.items, found, strict=False)]
 
-    def encode(self, value: object) -> object:
+    def encode(self, value: object, tried: Tried | None = None) -> object:
         if not isinstance(value, list) or len(cast("list[object]", value)) > len(self.items):
             raise Misfit
         pairs = zip(self.items, cast("list[object]", value), strict=False)
-        written = {item_name(at): encoded(coding, item) for at, (coding, item) in enumerate(pairs)}
+        written = {item_name(at): encoded(coding, item, tried) for at, (coding, item) in enumerate(pairs)}
         if self.filled:
             written.update({item_name(at): None for at in range(len(written), len(self.items))})
         return written
@@ -231,7 +234,7 @@ class Text(msgspec.Struct, frozen=True):
         except JsonError:
             return value
 
-    def encode(self, value: object) -> object:
+    def encode(self, value: object, tried: Tried | None = None) -> object:  # noqa: ARG002  # nothing stands in it
         try:
             return canonical_text(value, mode="exact")
         except JsonError:
@@ -249,133 +252,30 @@ class Choice(msgspec.Struct, frozen=True):
             return value
         return copy.deepcopy(self.labels[value])  # a tool may change what it gets
 
-    def encode(self, value: object) -> object:
+    def encode(self, value: object, tried: Tried | None = None) -> object:  # noqa: ARG002  # nothing stands in it
         label = self.by_value.get(same_key(value))
         if label is None:
             raise Misfit
         return label
 
 
-class Shape(msgspec.Struct, frozen=True):
-    """What tells an alternative from the others at a glance.
-
-    Args:
-        types: The types that it may have in the dialect; None when that is not known.
-        required: The members that an object has to have.
-        names: The members that it can have; None for any.
-        tags: The only values of members that have to be there.
-    """
-
-    types: frozenset[str] | None
-    required: frozenset[str] = frozenset()
-    names: frozenset[str] | None = None
-    tags: Mapping[str, frozenset[str]] = {}
-
-    def fits(self, value: object) -> bool:
-        """Whether *value* may be of this shape."""
-        kind = json_kind(value)
-        if self.types is not None and ("number" if kind == "integer" else kind) not in self.types:
-            return False
-        if not isinstance(value, dict):
-            return True
-        members = cast("dict[str, object]", value)
-        if not self.required <= members.keys() or (self.names is not None and not members.keys() <= self.names):
-            return False
-        return all(same_key(members[name]) in legal for name, legal in self.tags.items() if name in members)
-
-    def differs(self, other: Shape) -> bool:
-        """Whether nothing is of both shapes."""
-        if self.types is None or other.types is None:
-            return False
-        both = self.types & other.types
-        if both != _OBJECT:
-            return not both
-        if any(self.tags[name].isdisjoint(other.tags[name]) for name in self.tags.keys() & other.tags.keys()):
-            return True
-        return _lacks(self.required, other.names) or _lacks(other.required, self.names)
-
-
-def _lacks(required: frozenset[str], names: frozenset[str] | None) -> bool:
-    return names is not None and not required <= names
-
-
-class Option(msgspec.Struct, frozen=True):
-    """One of several alternatives.
-
-    Args:
-        shape: What tells it from the others in a union that needs no names.
-        coding: How its values are written.
-        wire: Its schema in the dialect.
-        definitions: What references in ``wire`` point at.
-    """
-
-    shape: Shape
-    coding: Coding | None
-    wire: Mapping[str, object]
-    definitions: Mapping[str, object]
-
-    def written(self, value: object) -> tuple[object] | None:
-        """*value* as this alternative writes it, if it is one."""
-        try:
-            written = encoded(self.coding, value)
-        except Misfit:
-            return None
-        return (written,) if self.shape.fits(written) and fits(self.wire, written, self.definitions) else None
-
-
-class Unions(msgspec.Struct, frozen=True):
-    """One of several alternatives, which differ in shape."""
-
-    options: tuple[Option, ...]
-
-    def decode(self, value: object) -> object:
-        return next((decoded(each.coding, value) for each in self.options if each.shape.fits(value)), value)
-
-    def encode(self, value: object) -> object:
-        for each in self.options:
-            written = each.written(value)
-            if written:
-                return written[0]
-        raise Misfit
-
-
-def _members(value: object) -> dict[str, object]:
+def members_of(value: object) -> dict[str, object]:
     """The members of *value*, none when it is no object."""
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
-class Wrapped(msgspec.Struct, frozen=True):
-    """One of several alternatives that look alike, written as an object whose only member says which."""
-
-    options: Mapping[str, Option]
-
-    def decode(self, value: object) -> object:
-        members = _members(value)
-        if len(members) != 1:
-            return value
-        ((name, inner),) = members.items()
-        return decoded(self.options[name].coding, inner) if name in self.options else members
-
-    def encode(self, value: object) -> object:
-        for name, each in self.options.items():
-            written = each.written(value)
-            if written:
-                return {name: written[0]}
-        raise Misfit
-
-
 class Inside(msgspec.Struct, frozen=True):
-    """All arguments as the only member of an object."""
+    """A value as the only member of an object."""
 
     name: str
     inner: Coding | None
 
     def decode(self, value: object) -> object:
-        members = _members(value)
+        members = members_of(value)
         return decoded(self.inner, members[self.name]) if members.keys() == {self.name} else value
 
-    def encode(self, value: object) -> object:
-        return {self.name: encoded(self.inner, value)}
+    def encode(self, value: object, tried: Tried | None = None) -> object:
+        return {self.name: encoded(self.inner, value, tried)}
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -387,5 +287,15 @@ class Named(msgspec.Struct, frozen=True):
     def decode(self, value: object) -> object:
         return decoded(self.book.get(self.name), value)
 
-    def encode(self, value: object) -> object:
-        return encoded(self.book.get(self.name), value)
+    def encode(self, value: object, tried: Tried | None = None) -> object:
+        found = {} if tried is None else tried
+        key = self.name, id(value)
+        if key not in found:
+            try:
+                found[key] = (encoded(self.book.get(self.name), value, found),)
+            except Misfit:
+                found[key] = None
+        known = found[key]
+        if known is None:
+            raise Misfit
+        return known[0]

@@ -11,7 +11,8 @@ from typing import Final, cast
 
 import attrs
 
-from ._codings import Choice, Coding, Named, Option, Shape, Unions, Wrapped, option_name
+from ._alternatives import Option, Shape, Unions, Wrapped, option_name
+from ._codings import Choice, Coding, Named
 from ._conjuncts import gather
 from ._containers import limits_of, write_array, write_object
 from ._dialects import Rules

@@ -8,9 +8,9 @@ from typing import Final, cast
 from ..toolbox._offering import Loss
 from ._json_kinds import same_key
 from ._normal import LIMITS, NOTES, TYPES, Items, Normal, Properties, Stack, Union
-from ._references import At, Book, Branches, Schema, as_list, as_schema
+from ._references import At, Book, Branches, Schema, as_list, as_schema, children
 
-__all__ = ("gather",)
+__all__ = ("counts_members", "gather")
 
 _LIMITING: Final = frozenset(word for words in LIMITS.values() for word in words)
 _LOWER: Final = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
@@ -46,6 +46,18 @@ _EVALUATING: Final = frozenset(("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf"
 
 _OF_OTHERS: Final = frozenset(("patternProperties", "additionalProperties", "unevaluatedProperties"))
 
+_COUNTING: Final = frozenset(("not", "if", "dependencies", *LIMITS["object"]))
+"""Keywords to which a member of an object that is null may not be the same as one that is left out."""
+
+_LOOKING: Final = _COUNTING | {
+    *("allOf", "oneOf", "patternProperties", "unevaluatedProperties"),
+    *("prefixItems", "additionalItems", "unevaluatedItems", "contains", "uniqueItems"),
+}
+"""The same of an object anywhere inside, for all that we can tell."""
+
+_REFERRING: Final = frozenset(("anyOf", "$ref", "$dynamicRef"))
+"""The same where they stand beside other keywords that limit a value."""
+
 
 def gather(conjuncts: Iterable[At], book: Book, stack: Stack, *, keeps: bool = False, turns: int = 1) -> Normal:
     """What *conjuncts* say together.
@@ -70,6 +82,19 @@ def gather(conjuncts: Iterable[At], book: Book, stack: Stack, *, keeps: bool = F
     return _settled(found)
 
 
+def counts_members(root: At) -> bool:
+    """Whether anything in the document *root* may tell a member that is null from one that is left out."""
+    waiting = [root]
+    while waiting:
+        at = waiting.pop()
+        words = as_schema(at.schema).keys()
+        beside = words & (_READ_BELOW | _LIMITING | _REFERRING)
+        if words & _LOOKING or (words & _REFERRING and len(beside) > 1) or as_list(as_schema(at.schema).get("items")):
+            return True
+        waiting += children(at)
+    return False
+
+
 def _read(found: Normal, at: At, book: Book, seen: set[str], *, keeps: bool, turns: int) -> list[At]:
     """Take in what *at* says; answer the schemas that hold with it."""
     schema = as_schema(at.schema)
@@ -87,6 +112,8 @@ def _read(found: Normal, at: At, book: Book, seen: set[str], *, keeps: bool, tur
             found.notes.setdefault(word, (schema[word], at.pointer))
         else:
             found.lose(at.pointer, word, "there is no way to say it")
+    if not _COUNTING.isdisjoint(schema):
+        found.counted = at.pointer
     found.conditions += (inner for word in _CONDITIONAL if word in schema for inner in _sometimes(at, word))
     _types(found, at, schema)
     _choices(found, at, schema)
@@ -124,6 +151,7 @@ def _alternatives(found: Normal, at: At, word: str) -> tuple[At, ...]:
         return (options[0],)
     if options and all(_only_asks(branch) for branch in branches):
         found.lose(at.pointer, word, "which members belong together can't be said")
+        found.counted = at.pointer
     elif options:
         found.unions.append(Union(word, f"{at.pointer}/{word}", tuple((option,) for option in options), None))
     return ()

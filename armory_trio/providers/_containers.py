@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, cast
 
-from ._codings import KEY, VALUE, Coding, ItemsOf, Member, Objects, Pairs, Shape, Tuples, item_name
+from ._alternatives import Shape
+from ._codings import KEY, VALUE, Coding, ItemsOf, Member, Objects, Pairs, Tuples, item_name
 from ._json_kinds import same_key
 from ._loss import NotSayable
 from ._names import legal_names
 from ._normal import LIMITS, Normal
 from ._page import NOTHING, Page, Said
-from ._references import At, Branches
+from ._references import At, Branches, as_schema
 
 __all__ = ("limits_of", "write_array", "write_object")
 
@@ -109,13 +110,15 @@ def _named_members(
     )
     written: dict[str, object] = {}
     entries: list[Member] = []
-    for name, said in members.items():
-        optional = rules.all_required and name not in normal.required
-        if optional and said.nullable:
-            page.lose(f"{normal.pointer}/properties", "required", "narrowed", f"{name!r} left out is {name!r} null")
-        null = Said(said.wire, nullable=True, word="some" if said.word == "any" else said.word)
-        written[wires[name]] = page.with_null(null if optional else said)
-        entries.append(Member(name, wires[name], said.coding, omitted=optional, null=said.nullable))
+    for name, each in members.items():
+        if not rules.all_required or name in normal.required:
+            written[wires[name]] = page.with_null(each)
+            entries.append(Member(name, wires[name], each.coding, null=each.nullable))
+        else:
+            said, default = _to_be_left_out(page, normal, name, each)
+            null = Said(said.wire, nullable=True, word="some" if said.word == "any" else said.word)
+            written[wires[name]] = page.with_null(null)
+            entries.append(Member(name, wires[name], said.coding, omitted=True, null=said.nullable, default=default))
     wire: dict[str, object] = {"type": page.kind("object")}
     known, others = limits_of(page, normal, "object")
     page.noted(wire, normal, others)
@@ -131,6 +134,19 @@ def _named_members(
     return Said(
         wire, _object_coding(normal, entries, value, closed=not open_ended), shape=_shape(wire, entries, required)
     )
+
+
+def _to_be_left_out(page: Page, normal: Normal, name: str, said: Said) -> tuple[Said, bool]:
+    """A member that is null when it is left out, and whether that is what the contract means by leaving it out."""
+    if not said.nullable:
+        return said, False
+    if normal.counted is not None:
+        reason = f"{name!r} left out can't be told from {name!r} null, and that matters here"
+        return page.boxed(said, normal.counted, "required", reason), False
+    page.lose(f"{normal.pointer}/properties", "required", "narrowed", f"{name!r} left out is {name!r} null")
+    schemas = [as_schema(at.schema) for at in normal.member(name)]
+    defaults = [schema["default"] for schema in schemas if "default" in schema]
+    return said, bool(defaults) and all(each is None for each in defaults) and not page.counts
 
 
 def _others(page: Page, normal: Normal, wire: dict[str, object], value: Said | None, *, open_ended: bool) -> None:

@@ -83,6 +83,7 @@ class Normal:
         closed: Where it is said that there are no other members than the named ones.
         unevaluated: Where the same is said of members that no other of the schemas speaks of.
         conditions: Schemas that hold only sometimes. The members that they name may be there.
+        counted: Where more is said of which members are there than which have to be: one that is null is there, too.
         losses: What has no place in this form.
     """
 
@@ -100,6 +101,7 @@ class Normal:
     closed: str | None = None
     unevaluated: str | None = None
     conditions: list[At] = attrs.field(factory=list[At])
+    counted: str | None = None
     unions: list[Union] = attrs.field(factory=list[Union])
     losses: list[Loss] = attrs.field(factory=list[Loss])
 
@@ -115,7 +117,11 @@ class Normal:
     def properties(self) -> dict[str, tuple[At, ...]]:
         """What holds for each named member, in the order in which they are named."""
         names = dict.fromkeys(name for each in self.objects for name in each.named)
-        return {name: tuple(self._of_member(name)) for name in names}
+        return {name: self.member(name) for name in names}
+
+    def member(self, name: str) -> tuple[At, ...]:
+        """What holds for the member *name*."""
+        return tuple(self._of_member(name))
 
     def _of_member(self, name: str) -> Iterator[At]:
         for each in self.objects:

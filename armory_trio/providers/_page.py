@@ -11,7 +11,9 @@ import attrs
 from ..definitions import canonical_text
 from ..errors import JsonError
 from ..toolbox._offering import Loss, LossAction
-from ._codings import Coding, Shape, Text
+from ._alternatives import Shape
+from ._codings import VALUE, Coding, Inside, Text
+from ._conjuncts import counts_members
 from ._dialects import Rules
 from ._loss import NotSayable
 from ._normal import NOTES, Normal, Stack
@@ -71,6 +73,14 @@ class Page(ABC):
         self.rules = rules
         self.book = Book(root)
         self.losses: list[Loss] = []
+        self._counts: bool | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether the contract may tell a member that is null from one that is left out."""
+        if self._counts is None:
+            self._counts = counts_members(self.book.root)
+        return self._counts
 
     @abstractmethod
     def write(self, conjuncts: Iterable[At], stack: Stack, depth: int) -> Said:
@@ -138,6 +148,19 @@ class Page(ABC):
             self.noted(wire, normal, {word: value for word, (value, _) in normal.limits.items()})
             return Said(wire, nullable=True, word="any")
         return attrs.evolve(self.text(normal, keyword, "any value will do"), word="any")
+
+    def boxed(self, said: Said, pointer: str, keyword: str, reason: str) -> Said:
+        """A place whose value is written as the only member of an object, so that null beside it means another thing."""
+        if not self.rules.inventive:
+            raise NotSayable(pointer, reason)
+        self.lose(
+            pointer, keyword, "encoded", f"{reason}, so the value is written as the member {VALUE!r} of an object"
+        )
+        properties = {VALUE: self.with_null(said)}
+        wire: dict[str, object] = {"type": self.kind("object"), "properties": properties, "required": [VALUE]}
+        if self.rules.closable:
+            wire["additionalProperties"] = False
+        return Said(wire, Inside(VALUE, said.coding), shape=Shape(frozenset(("object",))))
 
     def text(self, normal: Normal, keyword: str, reason: str) -> Said:
         """A place whose value is written as JSON text."""
