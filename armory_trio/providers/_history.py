@@ -139,7 +139,7 @@ def _owner_of(node: object) -> Provider | None:
     if kinds & {"tool_use", "tool_result"}:
         return "anthropic"
     calls = field(node, "tool_calls")
-    if is_list(calls) and calls:
+    if is_list(calls):
         return "openai-chat"
     parts = field(node, "parts")
     return "gemini" if is_list(parts) else detect_provider(node)
@@ -197,13 +197,13 @@ class _Writer:
         if position in self._renamed and self._layout.is_flat:
             node = self._layout.with_answer(node, self._renamed[position])
         moved = self._moved.get(position)
-        left = self._layout.without(node, frozenset(moved)) if moved else node
+        left = node if moved is None else self._layout.without(node, frozenset(moved))
         return sendable(left) if position in self._plan.halved else left
 
     def _behind(self, position: int) -> int | None:
         """The next message of which something is left."""
         later = range(position + 1, len(self._plan.messages))
-        return next((at for at in later if not self._moved.get(at) or self._message(at) is not None), None)
+        return next((at for at in later if at not in self._moved or self._message(at) is not None), None)
 
     def _answers(self, ask: Ask) -> tuple[list[object], list[Json]]:
         """The results of *ask* that do not stand where they are to stay."""

@@ -15,7 +15,7 @@ from ..errors import DefinitionError
 from ._history import repair_history
 from ._history_known import HistoryError
 from ._history_layouts import LAYOUTS
-from ._history_parts import CallAt, Change
+from ._history_parts import CallAt, Change, Layout
 from ._message import MessageError, as_json, field, has, is_list, is_record, items, require_record
 from ._turn import Provider, Turn, WireCall
 
@@ -24,15 +24,8 @@ __all__ = ("collect_results", "extend_history")
 _UNHEARD: Final = ("orphan-result", "repeated-result")
 """Faults of an answer for which it would be left out, so that the model never reads it."""
 
-_HARMLESS: Final = "characters"
-"""The fault that is repaired without a word wherever it is: the escape means the same, and nothing is lost."""
-
-_SPEAKING: Final[Mapping[Provider, tuple[str, ...]]] = {
-    "openai-chat": ("content", "tool_calls", "function_call", "refusal", "audio"),
-    "anthropic": ("content",),
-    "gemini": ("parts",),
-}
-"""The fields of a message that say something; without any, no request may have it."""
+_HARMLESS: Final = ("characters", "no-calls")
+"""Faults that are repaired without a word wherever they are: the same is said, and nothing is lost."""
 
 _NOTHING: Final[Mapping[str, object]] = {}
 _SHAPES = "the message of the turn: whole, one choice or candidate of it, or its items"
@@ -73,7 +66,7 @@ def extend_history(
     said = _with_ids(_entries(message, turn.provider), turn)
     repair = repair_history([*history, *said, *reply, *others], provider=turn.provider)
     last = len(history) + len(said) + len(reply)
-    wrong = [fault for fault in repair.done if fault.position < len(history) and fault.kind != _HARMLESS]
+    wrong = [fault for fault in repair.done if fault.position < len(history) and fault.kind not in _HARMLESS]
     wrong += [fault for fault in repair.done if fault.position >= last and fault.kind in _UNHEARD]
     if wrong:
         raise HistoryError(wrong)
@@ -120,21 +113,17 @@ def _pending(pending: object) -> list[ToolResult[object] | Execution | Stream]:
 
 def _entries(message: object, provider: Provider) -> list[object]:
     """What of *message* stands in a history: nothing of one that says nothing, for no provider takes that back."""
-    return [entry for each in _unpacked(message, provider) if (entry := _spoken(each, provider)) is not None]
+    layout = LAYOUTS[provider]
+    return [entry for each in _unpacked(message, provider) if (entry := _spoken(each, layout)) is not None]
 
 
-def _spoken(entry: object, provider: Provider) -> object | None:
+def _spoken(entry: object, layout: Layout) -> object | None:
     """*entry* without a list of calls that has none; None when it says nothing."""
-    names = _SPEAKING.get(provider)
-    if names is None or not is_record(entry):
+    if not is_record(entry):
         return entry
-    if provider == "openai-chat" and _is_void(field(entry, "tool_calls")):
-        entry = {name: value for name, value in as_json(entry).items() if name != "tool_calls"}
-    return None if all(_is_void(field(entry, name)) for name in names) else entry
-
-
-def _is_void(value: object) -> bool:
-    return value is None or (is_list(value) and not value)
+    if layout.has_no_calls(entry):
+        return layout.without(entry, frozenset())
+    return None if layout.says_nothing(entry) else entry
 
 
 def _unpacked(message: object, provider: Provider) -> list[object]:

@@ -87,6 +87,12 @@ class _Chat(Layout):
     name_rule: ClassVar[Alphabet] = _OPENAI_NAME
     id_limit: ClassVar[int | None] = 40
     id_everywhere: ClassVar[bool] = False
+    speaking: ClassVar[tuple[str, ...]] = ("content", "tool_calls", "function_call", "refusal", "audio")
+
+    @override
+    def has_no_calls(self, node: object) -> bool:
+        calls = field(node, "tool_calls")
+        return is_list(calls) and not calls
 
     def calls_of(self, node: object, position: int) -> list[CallAt]:
         path = f"$[{position}]"
@@ -139,7 +145,7 @@ class _Chat(Layout):
         rest = {name: value for name, value in message.items() if name != "tool_calls"}
         if kept:
             return {**rest, "tool_calls": kept}
-        return rest if rest.get("content") or rest.get("role") == "tool" else None
+        return None if self.says_nothing(rest) and rest.get("role") != "tool" else rest
 
     @override
     def in_words(self, call: CallAt, call_id: str | None, words: str) -> Json:
@@ -215,6 +221,7 @@ class _Responses(Layout):
 class _Anthropic(Layout):
     provider: ClassVar[Provider] = "anthropic"
     name_rule: ClassVar[Alphabet] = _ANTHROPIC_NAME
+    speaking: ClassVar[tuple[str, ...]] = ("content",)
     id_limit: ClassVar[int | None] = 64
     id_everywhere: ClassVar[bool] = True
 
@@ -286,6 +293,7 @@ class _Anthropic(Layout):
 class _Gemini(Layout):
     provider: ClassVar[Provider] = "gemini"
     name_rule: ClassVar[Alphabet] = _GEMINI_NAME
+    speaking: ClassVar[tuple[str, ...]] = ("parts",)
     id_limit: ClassVar[int | None] = None
     id_everywhere: ClassVar[bool] = False
     needs_ids: ClassVar[bool] = False

@@ -11,6 +11,7 @@ import msgspec
 
 from ..definitions import ToolResult, sha256_hex
 from ._dialects import TOOL_NAMES
+from ._message import field
 from ._names import Alphabet
 from ._names import legal_name as name_within
 from ._turn import Json, Provider
@@ -29,6 +30,7 @@ FaultKind = Literal[
     "arguments",
     "name",
     "role",
+    "no-calls",
     "characters",
 ]
 
@@ -152,6 +154,17 @@ class Layout(ABC):
     needs_ids: ClassVar[bool] = True
     is_flat: ClassVar[bool] = False
     """Whether each call and each result is an item of its own, and a result may stand anywhere after its call."""
+
+    speaking: ClassVar[tuple[str, ...]] = ()
+    """The fields of a message that say something; without any, no request may have it."""
+
+    def says_nothing(self, node: object) -> bool:
+        """Whether nothing stands in a message."""
+        return bool(self.speaking) and all(field(node, name) in (None, [], ()) for name in self.speaking)
+
+    def has_no_calls(self, node: object) -> bool:  # noqa: ARG002  # only one provider minds
+        """Whether a message has a list of calls without any, which is refused."""
+        return False
 
     @abstractmethod
     def calls_of(self, node: object, position: int) -> list[CallAt]:

@@ -43,7 +43,7 @@ class Plan:
         self.faults: list[Fault] = []
         self.asks: list[Ask] = []
         self.dropped: dict[int, set[int]] = {}
-        """Entries that go, by message."""
+        """Entries that go, by message; none of them, where an empty list of calls goes."""
 
         self.changes: dict[Place, Change] = {}
         """What becomes of calls."""
@@ -88,6 +88,7 @@ def plan_of(messages: Sequence[object], layout: Layout, *, pending: bool) -> Pla
         _take_calls(plan, layout.calls_of(node, position), after_result=bool(has_results and has_results[-1]))
         results += found
         has_results.append(bool(found))
+    _find_empty(plan)
     _match(plan, results)
     if pending and plan.asks and _may_wait(plan):
         plan.pending = plan.asks[-1]
@@ -113,6 +114,15 @@ def _take_calls(plan: Plan, calls: Sequence[CallAt], *, after_result: bool) -> N
         plan.asks[-1].answers += [None] * len(by_model)
     else:
         plan.asks.append(Ask(by_model))
+
+
+def _find_empty(plan: Plan) -> None:
+    for position, node in enumerate(plan.messages):
+        if plan.layout.has_no_calls(node):
+            words = "a list of calls that has none, which this provider does not take"
+            remedy = "the list is left out, and a message that says nothing else"
+            plan.faults.append(Fault("no-calls", position, f"$[{position}].tool_calls", None, words, remedy))
+            plan.dropped.setdefault(position, set())
 
 
 def _is_answered(plan: Plan, position: int) -> bool:
@@ -335,7 +345,7 @@ def _check_characters(plan: Plan) -> None:
             continue
         changed = plan.layout.with_calls(node, changes[position]) if position in changes else node
         dropped = plan.dropped.get(position)
-        left = plan.layout.without(changed, frozenset(dropped)) if dropped else changed
+        left = changed if dropped is None else plan.layout.without(changed, frozenset(dropped))
         fault = fault_of(left, position, is_whole=not dropped)
         if fault is not None:
             plan.faults.append(fault)

@@ -52,7 +52,7 @@ def cost_of(schema: object) -> Cost:
         cost.properties += len(properties)
         cost.characters += sum(map(len, properties))
         cost.optional += len(properties.keys() - set(map(str, as_list(node.get("required")))))
-        cost.unions += "anyOf" in node or len(as_list(node.get("type"))) > 1
+        cost.unions += "anyOf" in node
         _add_choices(cost, as_list(node.get("enum")))
         definitions = as_schema(node.get("$defs"))
         cost.characters += sum(map(len, definitions))

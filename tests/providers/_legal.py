@@ -41,6 +41,7 @@ def _chat(messages: Sequence[Json]) -> None:
         message = messages[at]
         assert message.get("role") != "tool", f"a result without a call at {at}"
         calls = objects(message.get("tool_calls"))
+        assert calls or message.get("tool_calls") is None, f"a list without calls at {at}"
         at += 1
         if not calls:
             continue

@@ -323,6 +323,39 @@ def test_a_call_in_a_message_that_is_not_the_models_is_left_out() -> None:
     assert repair.messages == [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
 
 
+@requirement("history.faults", "history.repair")
+def test_a_list_of_calls_without_any_is_left_out_and_so_is_a_message_that_says_nothing_else() -> None:
+    system, user, model, *answers = chat(ONE[:1])
+    silent: Json = {"role": "assistant", "content": None, "tool_calls": []}
+    refusing: Json = {"role": "assistant", "content": None, "refusal": "no", "tool_calls": []}
+    empty: list[Json] = [{**message, "tool_calls": []} for message in (system, user)]
+    history: list[Json] = [*empty, silent, refusing, model, {**answers[0], "tool_calls": []}, *answers[1:]]
+
+    repair = repair_history(history)
+
+    assert kinds(repair.done) == ["no-calls"] * 5
+    assert [fault.path for fault in repair.done] == [f"$[{at}].tool_calls" for at in (0, 1, 2, 3, 5)]
+    assert repair.messages == [
+        *(system, user, {"role": "assistant", "content": None, "refusal": "no"}, model),
+        *answers,
+    ]
+    assert check_history(repair.messages) == ()
+    assert kinds(check_history([silent])) == ["no-calls"]
+    assert repair_history([silent]).messages == []
+
+
+@requirement("history.repair")
+@pytest.mark.parametrize("pending", [True, False])
+def test_a_result_behind_a_list_without_calls_stands_right_behind_its_own_calls(pending: bool) -> None:
+    _, user, model, *answers = chat(ONE[:1])
+    silent: Json = {"role": "assistant", "content": None, "tool_calls": []}
+
+    repair = repair_history([user, model, silent, *answers[:2]], pending=pending)
+
+    assert kinds(repair.done) == ["no-calls"]
+    assert repair.messages == [user, model, *answers[:2]]
+
+
 @requirement("history.repair")
 def test_what_the_user_says_next_stands_behind_the_results_in_one_message() -> None:
     history = with_lost_results("anthropic")

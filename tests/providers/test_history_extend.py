@@ -261,3 +261,16 @@ def test_an_empty_list_of_calls_is_left_out_which_openai_would_not_take(whole: b
     history = extend_history([QUESTION], message, parse_chat_tool_calls(message), [])
 
     assert history == [QUESTION, {"role": "assistant", "content": "hi"}]
+
+
+@requirement("history.continued")
+def test_an_empty_list_of_calls_in_what_came_before_is_left_out_without_a_word() -> None:
+    before: Json = {"role": "assistant", "content": "hello", "tool_calls": []}
+    whole = WIRES["openai-chat"].whole(CALLS, "tool_calls")
+    turn = WIRES["openai-chat"].parse(whole)
+
+    extended = extend_history([QUESTION, before], whole, turn, run(turn))
+
+    assert extended[1] == {"role": "assistant", "content": "hello"}
+    assert_legal("openai-chat", extended)
+    assert check_history(extended) == ()
