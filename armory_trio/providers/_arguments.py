@@ -11,7 +11,7 @@ from typing import Final, cast
 
 import msgspec
 
-from ..definitions import DEFAULT_LIMITS, CallDefect, parse_json, require_json
+from ..definitions import DEFAULT_LIMITS, CallDefect, parse_json, require_json, thaw_json
 from ..errors import JsonError
 from ._text import shortened
 
@@ -27,7 +27,8 @@ def read_arguments(value: object) -> tuple[Mapping[str, object], CallDefect | No
     """The arguments and no defect, or no arguments and the defect.
 
     Args:
-        value: JSON text, or a value that was decoded from JSON. Nothing (None, blank text, ``null``) is ``{}``.
+        value: JSON text, or a value that was decoded from JSON, to which the same limits apply: what is run has to
+            stand in a history, too. Nothing (None, blank text, ``null``) is ``{}``.
     """
     if value is None:
         return {}, None
@@ -39,9 +40,9 @@ def read_arguments(value: object) -> tuple[Mapping[str, object], CallDefect | No
 def write_arguments(arguments: Mapping[str, object]) -> str:
     """*arguments* as the JSON text that a history holds."""
     try:
-        return msgspec.json.encode(arguments).decode()
+        return msgspec.json.encode(arguments, enc_hook=thaw_json).decode()
     except UnicodeEncodeError:  # a lone surrogate can only be escaped
-        return json.dumps(arguments)
+        return json.dumps(thaw_json(arguments))
 
 
 def _from_text(text: str) -> tuple[Mapping[str, object], CallDefect | None]:
@@ -67,6 +68,7 @@ def _from_value(value: object) -> tuple[Mapping[str, object], CallDefect | None]
     arguments = dict(cast("Mapping[str, object]", value))
     try:
         require_json(arguments, root="arguments")
+        parse_json(write_arguments(arguments), limits=DEFAULT_LIMITS)
     except JsonError as error:
         return {}, _malformed(f"The arguments are not valid JSON ({error})", None)
     return arguments, None

@@ -15,7 +15,7 @@ from ._history_known import Known, known_of
 from ._history_layouts import LAYOUTS
 from ._history_parts import CallAt, Change, Fault, Layout, Made
 from ._history_plan import Ask, Plan, plan_of
-from ._message import MessageError, field, is_list, is_record, word_or_none
+from ._message import GEMINI_ANSWER, GEMINI_CALL, MessageError, field, is_list, is_record, word_or_none
 from ._turn import Json, Provider
 
 __all__ = ("Repair", "check_history", "repair_history")
@@ -110,7 +110,7 @@ def _halves(messages: Sequence[object]) -> tuple[Fault, ...]:
 
 
 def _layout_of(messages: object, provider: Provider | None) -> Layout | None:
-    """The layout of *provider*, or of the first message that shows whose it is; None when none does."""
+    """The layout of *provider*, or of the one whose messages show whose they are; None when none does."""
     if not is_list(messages):
         raise MessageError("$", messages, _LIST)
     for position, node in enumerate(messages):
@@ -118,31 +118,60 @@ def _layout_of(messages: object, provider: Provider | None) -> Layout | None:
             raise MessageError(f"$[{position}]", node, "a message")
         if is_envelope(node):
             raise MessageError(f"$[{position}]", node, _INSIDE)
-        if provider is None:
-            provider = _owner_of(node)
     if provider is None:
-        return None
+        provider = _owner_of_all(messages)
+        return None if provider is None else LAYOUTS[provider]
     if not isinstance(cast("object", provider), str) or provider not in LAYOUTS:
         raise MessageError("$", provider, f"one of {', '.join(LAYOUTS)} as the provider")
+    _require_own(messages, provider)
     return LAYOUTS[provider]
+
+
+def _require_own(messages: Sequence[object], provider: Provider) -> None:
+    """Refuse calls that are all in the form of another provider: read as *provider*'s, they would seem to be none."""
+    owners = {at: _owner_of(node) for at, node in enumerate(messages) if word_or_none(node, "role") != "tool"}
+    others = {at: owner for at, owner in owners.items() if owner is not None}
+    if others and provider not in others.values():
+        at, owner = next(iter(others.items()))
+        raise MessageError(f"$[{at}]", messages[at], f"calls and results in the form of {provider}, not of {owner}")
+
+
+def _owner_of_all(messages: Sequence[object]) -> Provider | None:
+    """Whose the calls and results of *messages* are; where there are none, whose the messages look like.
+
+    Raises:
+        MessageError: They are of several providers.
+    """
+    owner: Provider | None = None
+    for position, node in enumerate(messages):
+        found = _owner_of(node)
+        if owner is not None and found not in (None, owner):
+            wanted = f"calls and results in the form of {owner}, as before it, and not of {found}; say provider="
+            raise MessageError(f"$[{position}]", node, wanted)
+        owner = owner or found
+    if owner is None:
+        owner = next((found for node in messages if (found := _likeness_of(node)) is not None), None)
+    return owner
+
+
+def _likeness_of(node: object) -> Provider | None:
+    if is_list(field(node, "parts")):
+        return "gemini"
+    return "openai-chat" if is_list(field(node, "tool_calls")) else detect_provider(node)
 
 
 def _owner_of(node: object) -> Provider | None:
     """Whose message *node* is, when it has calls or results."""
-    if word_or_none(node, "role") == "tool":
-        return "openai-chat"
+    content, parts, calls = (field(node, name) for name in ("content", "parts", "tool_calls"))
+    if is_list(parts) and any(field(part, *GEMINI_CALL, *GEMINI_ANSWER) is not None for part in parts):
+        return "gemini"
     kind = word_or_none(node, "type") or ""
     if kind.endswith(("_call_output", "_call")):
         return "openai-responses"
-    content = field(node, "content")
     kinds = {word_or_none(block, "type") for block in content} if is_list(content) else set[str | None]()
     if kinds & {"tool_use", "tool_result"}:
         return "anthropic"
-    calls = field(node, "tool_calls")
-    if is_list(calls):
-        return "openai-chat"
-    parts = field(node, "parts")
-    return "gemini" if is_list(parts) else detect_provider(node)
+    return "openai-chat" if (is_list(calls) and calls) or word_or_none(node, "role") == "tool" else None
 
 
 class _Writer:

@@ -70,9 +70,13 @@ def _answer(call: CallAt, call_id: str | None, result: ToolResult[object]) -> li
 
 
 def _entries(node: object, name: str, path: str) -> Sequence[object]:
-    """The list in the field *name*; none when a text stands there."""
-    inner = field(node, name)
-    return () if isinstance(inner, str) else items(inner, f"{path}.{name}", "a list")
+    """The list in the field *name*."""
+    return items(field(node, name), f"{path}.{name}", "a list")
+
+
+def _blocks(node: object, path: str) -> Sequence[object]:
+    """The content of a message; none when it is a text."""
+    return () if isinstance(field(node, "content"), str) else _entries(node, "content", path)
 
 
 def _as_list(node: Json, name: str) -> list[Json]:
@@ -229,7 +233,7 @@ class _Anthropic(Layout):
         path = f"$[{position}]"
         by_model = word(node, path, "role") in (None, "assistant")
         found: list[CallAt] = []
-        for at, block in enumerate(_entries(node, "content", path)):
+        for at, block in enumerate(_blocks(node, path)):
             if word_or_none(block, "type") == "tool_use":
                 place = f"{path}.content[{at}]"
                 arguments, is_illegal, is_broken = _object_or(field(block, "input"))
@@ -241,7 +245,7 @@ class _Anthropic(Layout):
         path = f"$[{position}]"
         by_user = word(node, path, "role") == "user"
         found: list[ResultAt] = []
-        for at, block in enumerate(_entries(node, "content", path)):
+        for at, block in enumerate(_blocks(node, path)):
             if word_or_none(block, "type") == "tool_result":
                 place = f"{path}.content[{at}]"
                 wire_id = word(block, place, "tool_use_id") or None
@@ -297,6 +301,7 @@ class _Gemini(Layout):
     id_limit: ClassVar[int | None] = None
     id_everywhere: ClassVar[bool] = False
     needs_ids: ClassVar[bool] = False
+    needs_names: ClassVar[bool] = True
 
     def calls_of(self, node: object, position: int) -> list[CallAt]:
         path = f"$[{position}]"
@@ -321,7 +326,8 @@ class _Gemini(Layout):
             result = record(part, place, *GEMINI_ANSWER) if is_record(part) else None
             if result is not None and field(part, *GEMINI_CALL) is None:
                 wire_id = word(result, place, "id") or None
-                found.append(ResultAt(position, at, place, wire_id, word_or_none(result, "name"), part, by_user))
+                name = word_or_none(result, "name") or None
+                found.append(ResultAt(position, at, place, wire_id, name, part, by_user))
         return found
 
     def with_calls(self, node: object, changes: Mapping[int, Change]) -> Json:

@@ -152,6 +152,9 @@ class Layout(ABC):
     """What a name has to be."""
 
     needs_ids: ClassVar[bool] = True
+    needs_names: ClassVar[bool] = False
+    """Whether a result says the name of its tool."""
+
     is_flat: ClassVar[bool] = False
     """Whether each call and each result is an item of its own, and a result may stand anywhere after its call."""
 

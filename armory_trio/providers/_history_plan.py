@@ -293,6 +293,10 @@ def _check_calls(plan: Plan) -> None:
             plan.blame("name", call, f"this provider does not take the name {call.name!r}", f"it is {name!r} now")
             _change(plan, call, Change(name=name))
             ask.regroup = ask.regroup or (answer is not None and answer.name is not None)
+        if answer is not None and answer.name is None and plan.layout.needs_names:
+            plan.blame("name", answer, "a result without the name of its tool", "the name is written in")
+            _change(plan, call, Change(name=name))
+            ask.regroup = True
 
 
 def _calls_of(plan: Plan) -> Iterator[tuple[Ask, CallAt, ResultAt | None]]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from typing import cast
 
 import pytest
 from pydantic import BaseModel
 
 from armory_trio import CallDefect, ToolCall
-from armory_trio.providers import anthropic, gemini, openai
+from armory_trio.definitions import freeze_json
+from armory_trio.providers import anthropic, extend_history, gemini, openai
 from tests.requirements import requirement
 
 from ._results import run
 
+Json = dict[str, object]
 DEEP = "[" * 20_000 + "]" * 20_000
 
 
@@ -153,3 +156,46 @@ def test_arguments_that_a_server_decoded_already_are_read() -> None:
 
     assert (call.arguments, call.defect) == ({"a": {"b": [1, None]}}, None)
     assert call.arguments is not given
+
+
+def in_one_another(depth: int) -> object:
+    value: object = 1
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+@requirement("providers.malformed-never-runs")
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (in_one_another(200), "too-deep"),
+        ({"a": "x" * 2_000_000}, "text-too-large"),
+        ({"a": 10**5_000}, "too-many-digits"),
+    ],
+    ids=["deep", "large", "long number"],
+)
+def test_a_decoded_value_has_the_limits_of_its_text(value: object, words: str) -> None:
+    """What runs has to stand in a history, where it is text."""
+    calls = (
+        parsed(value),
+        *anthropic.parse_tool_calls([{"type": "tool_use", "id": "x", "name": "f", "input": value}]).calls,
+        *gemini.parse_tool_calls([{"functionCall": {"name": "f", "args": value}}]).calls,
+    )
+
+    assert all(call.defect is not None and words in call.defect.message for call in calls)
+    assert all(call.arguments == {} for call in calls)
+
+
+@requirement("providers.malformed-never-runs")
+def test_frozen_arguments_are_written_into_a_history_as_any_others() -> None:
+    frozen = freeze_json({"a": {"b": [1, {"c": "\ud800"}]}})
+    message = {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "f", "arguments": frozen}}]}
+    turn = openai.parse_chat_tool_calls(message)
+
+    [said, _] = cast("list[Json]", extend_history([], message, turn, run(turn)))
+
+    [call] = cast("list[Json]", said["tool_calls"])
+    text = cast("str", cast("Json", call["function"])["arguments"])
+    assert text.isascii()
+    assert json.loads(text) == {"a": {"b": [1, {"c": "\ud800"}]}}

@@ -356,6 +356,56 @@ def test_a_result_behind_a_list_without_calls_stands_right_behind_its_own_calls(
     assert repair.messages == [user, model, *answers[:2]]
 
 
+@requirement("history.faults", "history.repair")
+@pytest.mark.parametrize("named", [{}, {"name": None}, {"name": ""}, {"name": 7}])
+def test_a_result_that_does_not_say_its_tool_is_told_and_named_where_the_provider_wants_that(named: Json) -> None:
+    history = gemini(ONE[:1], ids=False)
+    [first, second] = cast("list[Json]", history[2]["parts"])
+    answer = cast("Json", second["functionResponse"])
+    nameless = {"functionResponse": {**{key: each for key, each in answer.items() if key != "name"}, **named}}
+
+    repair = repair_history([*history[:2], {"role": "user", "parts": [first, nameless]}, *history[3:]])
+
+    assert kinds(repair.done) == ["name"]
+    assert repair.messages == history
+    assert check_history(repair.messages) == ()
+
+
+@requirement("history.any-json")
+@pytest.mark.parametrize(
+    ("provider", "message"),
+    [
+        ("openai-chat", {"role": "assistant", "content": "hi", "tool_calls": "[]"}),
+        ("openai-chat", {"role": "assistant", "content": "hi", "tool_calls": {}}),
+        ("gemini", {"role": "model", "parts": "hi"}),
+    ],
+)
+def test_what_is_no_list_of_calls_is_an_error_with_its_place(provider: Provider, message: Json) -> None:
+    with pytest.raises(MessageError, match=r"^\$\[0\]\.(tool_calls|parts): expected a list"):
+        check_history([message], provider=provider)
+
+
+@requirement("history.any-json")
+def test_a_history_of_two_providers_is_an_error_unless_it_is_said_whose_it_is() -> None:
+    mixed: list[Json] = [*chat(ONE), *anthropic(ONE)]
+    place = len(chat(ONE)) + 1
+
+    with pytest.raises(MessageError, match=rf"^\$\[{place}\]: expected calls and results in the form of openai-chat, "):
+        repair_history(mixed)
+    assert check_history(mixed, provider="openai-chat") == ()
+    with pytest.raises(
+        MessageError, match=r"^\$\[1\]: expected calls and results in the form of gemini, not of anthropic"
+    ):
+        check_history(anthropic(ONE), provider="gemini")
+
+
+@requirement("history.repair")
+def test_an_answer_in_parts_of_a_tool_is_geminis() -> None:
+    user, model, answers, *rest = gemini(ONE)
+
+    assert check_history([user, model, {**answers, "role": "tool"}, *rest]) == ()
+
+
 @requirement("history.repair")
 def test_what_the_user_says_next_stands_behind_the_results_in_one_message() -> None:
     history = with_lost_results("anthropic")
