@@ -25,6 +25,7 @@ from ._assembly_news import (
 )
 from ._doors import require_way_back
 from ._message import MessageError
+from ._text import sendable_json
 from ._turn import Dialect, Found, Json, Provider, Turn, WayBack, build_turn
 
 __all__ = ("Assembler", "Chosen")
@@ -169,7 +170,7 @@ class Assembler(ABC):
             StreamLimitError: The stream had more than the limits allow.
             MessageError: As for `finish`.
         """
-        return self._written(self.finish())
+        return cast("Json", sendable_json(self._written(self.finish())))
 
     @property
     def previews(self) -> tuple[CallPreview, ...]:

@@ -56,10 +56,12 @@ def extend_history(
         HistoryError: *history* is not legal as it stands; `repair_history` makes it so. Or one of *others* answers no
             call, or one that is answered already.
         DefinitionError: *turn*, *results* or *others* has the wrong type.
-        MessageError: *message* is none of these, or not that of *turn*.
+        MessageError: *message* is none of these, or not that of *turn*; or *history* is no list of messages.
     """
     if not isinstance(cast("object", turn), Turn):
         raise DefinitionError("extend_history", "turn", f"must be what a parser answers, not {shown(turn)}")
+    if not is_list(history):
+        raise MessageError("$", history, "a list of messages, or of items, as the history")
     if not is_list(others):
         raise DefinitionError("extend_history", "others", f"must be a list of messages, not {shown(others)}")
     reply = turn.reply(results)

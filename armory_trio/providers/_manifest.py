@@ -22,6 +22,7 @@ from ._loss import NotSayable
 from ._names import legal_names
 from ._roots import written
 from ._strictness import cost_of, require_within
+from ._text import encodable
 from ._verbatim import copied
 
 __all__ = ("Compiled", "compile_definition", "compile_toolbox", "compile_tools")
@@ -220,7 +221,7 @@ def compile_tools(
                 definition.id.text,
                 name,
                 wire,
-                definition.description,
+                encodable(definition.description),
                 found.schema,
                 found.strict,
                 found.why_not,

@@ -12,6 +12,7 @@ __all__ = (
     "is_encodable_json",
     "joined",
     "paired",
+    "sendable_json",
     "shortened",
 )
 
@@ -64,6 +65,14 @@ def encodable_json(value: object) -> object:
         members = cast("Mapping[object, object]", value)
         return {encodable(key) if isinstance(key, str) else key: encodable_json(each) for key, each in members.items()}
     return list(map(encodable_json, cast("list[object]", value))) if isinstance(value, list | tuple) else value
+
+
+def sendable_json(value: object) -> object:
+    """*value* itself where it can be sent, else a copy that can; what is too deep for any request stays."""
+    try:
+        return value if is_encodable_json(value) else encodable_json(value)
+    except RecursionError:
+        return value
 
 
 def shortened(text: str) -> str:

@@ -13,7 +13,9 @@ from anthropic.types import MessageParam, TextBlock
 from google.genai import types as genai
 from openai.types.chat import ChatCompletionMessage, ChatCompletionMessageParam
 
-from armory_trio.providers import check_history, extend_history, repair_history
+from armory_trio import define_tool
+from armory_trio.providers import check_history, compile_tools, extend_history, repair_history
+from armory_trio.toolbox import ProviderName
 from tests.requirements import requirement
 
 from ._histories import Json
@@ -160,6 +162,33 @@ def calls(provider: str, arguments: object, text: str = "") -> list[Json]:
                 {"role": "model", "parts": [{"text": text}, {"functionCall": asked}]},
                 {"role": "user", "parts": [{"functionResponse": answer}]},
             ]
+
+
+@requirement("providers.sendable", "assembly.message")
+@pytest.mark.parametrize("wire", [WIRES["openai-chat"], WIRES["anthropic"]], ids=["chat", "anthropic"])
+def test_half_a_character_in_the_name_of_a_streamed_call_can_be_sent_back(wire: Wire) -> None:
+    assembler = wire.assembler()
+    for event in wire.events([Said("c1", f"f{HALF}", ["{}"])], wire.stop, ""):
+        assembler.feed(event)
+
+    sent = json.dumps(assembler.message(), ensure_ascii=False).encode()
+
+    assert rb"f\\ud83d" in sent
+
+
+@requirement("providers.sendable")
+@pytest.mark.parametrize(
+    "provider", ["openai-chat", "openai-responses", "anthropic", "gemini", "gemini-openapi", "common"]
+)
+def test_half_a_character_in_what_a_tool_says_of_itself_does_not_keep_tools_from_being_offered(
+    provider: ProviderName,
+) -> None:
+    made = define_tool(execute=run, name="t", description=f"d{HALF}", input={"type": "object", "properties": {}})
+
+    manifest = compile_tools([made], provider)
+
+    json.dumps(manifest.tools, ensure_ascii=False).encode()
+    assert manifest.offered[0].description == "d\\ud83d"
 
 
 @requirement("providers.sendable", "history.arguments")

@@ -148,6 +148,10 @@ def test_results_that_do_not_fit_and_messages_of_another_turn_are_errors() -> No
         extend_history([], {"choices": []}, turn, run(turn))
     with pytest.raises(MessageError, match="one entry"):
         extend_history([], {"choices": [whole, whole]}, turn, run(turn))
+    wrong: list[object] = [None, "hi", {}, iter([QUESTION])]
+    for history in wrong:
+        with pytest.raises(MessageError, match=r"^\$: expected a list of messages, or of items, as the history"):
+            extend_history(cast("list[object]", history), whole, turn, run(turn))
 
 
 @requirement("history.continued")
