@@ -95,7 +95,7 @@ def numbered(pieces: Iterable[Piece]) -> list[tuple[int, Media]]:
 
 def media_type_of(media: Media) -> str:
     """The media type without parameters, in its registered spelling."""
-    plain = media.media_type.partition(";")[0].strip().lower()
+    plain = encodable(media.media_type.partition(";")[0].strip().lower())
     return _SPELLINGS.get(plain, plain)
 
 

@@ -149,8 +149,8 @@ def _owner_of_all(messages: Sequence[object]) -> Provider | None:
             wanted = f"calls and results in the form of {owner}, as before it, and not of {found}; say provider="
             raise MessageError(f"$[{position}]", node, wanted)
         owner = owner or found
-    if owner is None:
-        owner = next((found for node in messages if (found := _likeness_of(node)) is not None), None)
+    for node in messages:
+        owner = owner or _likeness_of(node)
     return owner
 
 

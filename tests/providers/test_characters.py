@@ -13,13 +13,13 @@ from anthropic.types import MessageParam, TextBlock
 from google.genai import types as genai
 from openai.types.chat import ChatCompletionMessage, ChatCompletionMessageParam
 
-from armory_trio import define_tool
+from armory_trio import ImageContent, define_tool
 from armory_trio.providers import check_history, compile_tools, extend_history, repair_history
 from armory_trio.toolbox import ProviderName
 from tests.requirements import requirement
 
 from ._histories import Json
-from ._results import run
+from ._results import run, success
 from ._server import serving
 from ._streams import (
     WIRES,
@@ -189,6 +189,17 @@ def test_half_a_character_in_what_a_tool_says_of_itself_does_not_keep_tools_from
 
     json.dumps(manifest.tools, ensure_ascii=False).encode()
     assert manifest.offered[0].description == "d\\ud83d"
+
+
+@requirement("providers.sendable")
+@EVERY
+def test_half_a_character_in_a_media_type_can_be_sent(wire: Wire) -> None:
+    turn = wire.parse(wire.whole([Said("c1", "say", ["{}"])], wire.stop))
+    [call] = turn.calls
+
+    reply = turn.reply([success(call, ImageContent(b"x", f"image/{HALF}"))])
+
+    assert rb"image/\\ud83d" in json.dumps(reply, ensure_ascii=False).encode()
 
 
 @requirement("providers.sendable", "history.arguments")

@@ -139,11 +139,12 @@ def test_what_comes_back_of_a_narrowed_contract_is_legal_all_the_same(
 
 def without_added_nulls(value: object, original: object) -> object:
     """*value* without the members that are null there and missing in *original*: by default they are null."""
+    plain: object = value
     if isinstance(value, list) and isinstance(original, list):
         pairs = zip(cast("list[object]", value), cast("list[object]", original), strict=True)
         return [without_added_nulls(each, other) for each, other in pairs]
     if not isinstance(value, dict) or not isinstance(original, dict):
-        return cast("object", value)
+        return plain
     members, others = cast("Json", value), cast("Json", original)
     return {
         name: without_added_nulls(each, others.get(name))
