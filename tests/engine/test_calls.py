@@ -308,6 +308,39 @@ async def test_an_abort_answers_what_it_did_and_its_end_can_be_waited_for(autoju
 # -- nested calls
 
 
+DEFAULTS = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "default": "John"},
+        "age": {"type": "integer", "default": 30},
+        "sure": {"type": "boolean"},
+    },
+    "required": ["name"],
+}
+
+
+@requirement("engine.elicit.defaults")
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param(None, {"name": "John", "age": 30}, id="all of them"),
+        pytest.param({"age": 7, "sure": True}, {"name": "John", "age": 7, "sure": True}, id="one of them"),
+        pytest.param({"name": "", "age": 0}, {"name": "", "age": 0}, id="none: empty is an answer"),
+    ],
+)
+async def test_what_a_person_left_at_its_default_is_answered_with_it(
+    content: object, expected: object, autojump_clock: trio.abc.Clock
+) -> None:
+    @tool
+    async def asking(ctx: ToolContext) -> object:
+        return await ctx.elicit("Who?", schema=DEFAULTS)
+
+    handler = answers(ElicitAccepted(content), 1, [])
+    async with open_supervisor(Toolbox([asking])) as supervisor:
+        result = await supervisor.execute(ToolCall("asking"), elicit=handler)  # type: ignore[arg-type]  # as above
+    assert result.unwrap() == ElicitAccepted(expected)
+
+
 @requirement("engine.nested")
 async def test_a_nested_call_belongs_to_its_caller(autojump_clock: trio.abc.Clock) -> None:
     context = RequestContext(principal="ada", owner="run-7")

@@ -220,6 +220,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 8, 12, armorer-core 1K",
         "A question to a person is answered, declined, timed out or withdrawn, each once.",
     ),
+    "engine.elicit.defaults": Requirement(
+        "MCP conformance suite, elicitation-sep1034-client-defaults",
+        "What a person left out of an accepted answer is the default that the question's schema names, before the answer is "
+        "checked.",
+    ),
     "engine.uninterruptible": Requirement(
         "design 5", "A tool that declares cancellation unsupported is never cancelled; its caller is released."
     ),

@@ -9,10 +9,11 @@ from typing import Final
 
 import httpx2
 import msgspec
+from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 
 from ._faults import LOST, REFUSED, Fault
-from ._oauth import OAuth
+from ._oauth import OAuth, Unqueued
 from ._record import LinkRecord
 from ._servers import HttpServer
 from ._streams import Announced, Streams
@@ -177,15 +178,24 @@ def _kept(headers: httpx2.Headers | None) -> dict[str, str]:
     return {**kept, "content-type": "application/json"}
 
 
+def _authentication(server: HttpServer, record: LinkRecord) -> httpx2.Auth | None:
+    match server.auth:
+        case OAuth():
+            return server.auth.authentication(server.url, record.person)
+        case OAuthClientProvider():
+            return Unqueued(server.auth)
+        case _:
+            return server.auth
+
+
 @asynccontextmanager
 async def open_http(server: HttpServer, record: LinkRecord) -> AsyncGenerator[Streams]:
     """A connection to *server* as long as the block lasts."""
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=10)
     inner = httpx2.AsyncHTTPTransport(limits=limits)
-    auth = server.auth.authentication(server.url, record.person) if isinstance(server.auth, OAuth) else server.auth
     client = httpx2.AsyncClient(
         headers=dict(server.headers),
-        auth=auth,
+        auth=_authentication(server, record),
         transport=_Contained(inner, httpx2.URL(server.url), record),
         # How long an answer may take is the call's affair: a server may think for an hour, and show progress.
         timeout=httpx2.Timeout(connect=server.connect_timeout, read=None, write=_SLOW_WRITE, pool=None),

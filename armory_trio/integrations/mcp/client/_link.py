@@ -12,6 +12,9 @@ from mcp.client.session import ClientRequestContext, ClientSession, ListRootsFnT
 from mcp.client.subscriptions import SubscriptionLost, listen
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
     METHOD_NOT_FOUND,
     UNSUPPORTED_PROTOCOL_VERSION,
     EmptyResult,
@@ -34,6 +37,15 @@ from ._servers import AnyServer, HttpServer, InMemoryServer, StdioServer
 from ._stdio import open_stdio
 from ._streams import Streams
 from ._wire import Wire
+
+_NOT_UNDERSTOOD: Final = (
+    UNSUPPORTED_PROTOCOL_VERSION,
+    METHOD_NOT_FOUND,
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+)
+"""What servers of a revision without a handshake answer to one: each misses something else in it first."""
 
 _LISTEN_AGAIN: Final = 1.0
 """Seconds before a subscription that ended is asked for again."""
@@ -102,13 +114,26 @@ def _logs(session: ClientSession) -> bool:
 
 
 async def _negotiate(session: ClientSession) -> None:
-    """Shake hands; with a server that only speaks revisions without a handshake, find out what it speaks."""
+    """Shake hands; with a server that only speaks revisions without a handshake, find out what it speaks.
+
+    Raises:
+        MCPError: It refused both, and this is its answer to the handshake; or the connection broke.
+        RuntimeError: It speaks no revision that is known here.
+    """
+    refusal: MCPError | RuntimeError
     try:
         await session.initialize()
+        return
     except MCPError as error:
-        if error.code not in (UNSUPPORTED_PROTOCOL_VERSION, METHOD_NOT_FOUND):
+        if error.code not in _NOT_UNDERSTOOD:
             raise
+        refusal = error
+    except RuntimeError as error:  # it shook hands, on a revision that has no handshake
+        refusal = error
+    try:
         await session.discover()
+    except (MCPError, ValueError):
+        raise refusal from None
 
 
 async def _set_level(session: ClientSession, level: ServerLogLevel) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractContextManager, aclosing
-from typing import Final
+from typing import Final, Literal, get_args
 from urllib.parse import parse_qs, urlsplit
 
 import attrs
 import httpx2
 import trio
 from mcp.client.auth import OAuthClientProvider
+from mcp.client.auth.utils import is_valid_client_metadata_url
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -19,13 +20,16 @@ from mcp.shared.auth import (
     OAuthToken,
 )
 
-from ....definitions._checks import shown, text
+from ....definitions._checks import one_of, shown, text
 from ....errors import DefinitionError
 from ._tokens import MemoryTokenStorage, TokenStorage
 
 _SUBJECT: Final = "OAuth"
 _NOT_ENOUGH: Final = (401, 403)
 """What a server answers to a token that does not do."""
+
+SecretMethod = Literal["client_secret_basic", "client_secret_post"]
+"""How a client that has a secret shows it: in a header, or in the form."""
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -42,6 +46,11 @@ class OAuth:
         client_name: What the person is shown.
         client_id: A client that is registered already; without one the host registers itself.
         client_secret: Its secret, if it has one.
+        token_endpoint_auth_method: How it shows that: in a header, which every authorization server has to take, or in
+            the form.
+        metadata_url: Where the host publishes what its client is (a client ID metadata document): an https address
+            with a path. An authorization server that takes such documents gets it as the client's name, and the host
+            does not register there.
 
     Raises:
         DefinitionError: One of them is not legal.
@@ -55,6 +64,8 @@ class OAuth:
     client_name: str = "armory-trio"
     client_id: str | None = None
     client_secret: str | None = attrs.field(default=None, repr=False)
+    token_endpoint_auth_method: SecretMethod = "client_secret_basic"  # noqa: S105  # the name of a way
+    metadata_url: str | None = None
 
     def __attrs_post_init__(self) -> None:
         for field in ("redirect", "callback"):
@@ -65,6 +76,15 @@ class OAuth:
             text(_SUBJECT, field, getattr(self, field), blank=False)
         if self.client_secret is not None and self.client_id is None:
             raise DefinitionError(_SUBJECT, "client_secret", "belongs to a client_id; give that, too")
+        method: object = self.token_endpoint_auth_method
+        one_of(_SUBJECT, "token_endpoint_auth_method", method, get_args(SecretMethod))
+        if self.metadata_url is None:
+            return
+        if not is_valid_client_metadata_url(self.metadata_url):
+            reason = f"must be an https address with a path, not {shown(self.metadata_url)}"
+            raise DefinitionError(_SUBJECT, "metadata_url", reason)
+        if self.client_id is not None:
+            raise DefinitionError(_SUBJECT, "metadata_url", "is for a client without a client_id; give one of the two")
 
     def authentication(self, server_url: str, person: Callable[[], AbstractContextManager[None]]) -> httpx2.Auth:
         """What authorizes requests to *server_url*; *person* is what stands round the waiting for one."""
@@ -88,11 +108,12 @@ class OAuth:
                 return _result_of(await self.callback())
 
         storage = self.storage if self.client_id is None else _Registered(self.storage, self)
-        return _Authentication(OAuthClientProvider(server_url, metadata, storage, redirect, callback), storage)
+        provider = OAuthClientProvider(server_url, metadata, storage, redirect, callback, self.metadata_url)
+        return Unqueued(provider, storage)
 
     @property
     def _method(self) -> str:
-        return "none" if self.client_secret is None else "client_secret_post"
+        return "none" if self.client_secret is None else self.token_endpoint_auth_method
 
     def registered(self) -> OAuthClientInformationFull:
         """The registration that the host has already."""
@@ -121,14 +142,19 @@ def _result_of(url: str) -> AuthorizationCodeResult:
     return AuthorizationCodeResult(code=query["code"], state=query.get("state"), iss=query.get("iss"))
 
 
-class _Authentication(httpx2.Auth):
-    """The SDK's provider, but for two things.
+class Unqueued(httpx2.Auth):
+    """A provider of the SDK, but for two things.
 
-    Requests with a good token do not wait for each other, and what is known of the authorization server outlives the
-    process, so that a token can be refreshed in the next one.
+    Requests with a good token do not wait for each other: the SDK's hold its lock until they are answered
+    (modelcontextprotocol/python-sdk issue 3209). And what is known of the authorization server outlives the process, where
+    there is a place to keep it, so that a token can be refreshed in the next one.
+
+    Args:
+        provider: The SDK's.
+        storage: Where to keep what is known, or None.
     """
 
-    def __init__(self, provider: OAuthClientProvider, storage: TokenStorage) -> None:
+    def __init__(self, provider: OAuthClientProvider, storage: TokenStorage | None = None) -> None:
         self._provider = provider
         self._storage = storage
         self._known: OAuthMetadata | None = None
@@ -145,7 +171,7 @@ class _Authentication(httpx2.Auth):
             response = yield request
             if response.status_code not in _NOT_ENOUGH:
                 return
-        if not self._begun:
+        if self._storage is not None and not self._begun:
             self._begun = True
             context.oauth_metadata = self._known = await self._storage.get_metadata()
         async with aclosing(self._provider.async_auth_flow(request)) as flow:
@@ -157,7 +183,7 @@ class _Authentication(httpx2.Auth):
                 except StopAsyncIteration:
                     wanted = None
         found = context.oauth_metadata
-        if found is not None and found is not self._known:
+        if self._storage is not None and found is not None and found is not self._known:
             self._known = found
             await self._storage.set_metadata(found)
 
