@@ -73,6 +73,7 @@ _RAN: Final[Mapping[str, str]] = {
     "IDLE_TIMEOUT": "showed no progress for too long",
     "OUTPUT_INVALID": "returned something that cannot be shown",
     "WORKER_LOST": "was lost together with the process that it ran in",
+    "TOOL_REPORTED_ERROR": "got an error from its server",
 }
 """How a call that ran went wrong: by code, else by category. Read after the tool's name."""
 
@@ -86,6 +87,14 @@ _EFFECTS: Final[Mapping[tuple[Ran, Effect], str]] = {
     ("ran", "unknown"): "It may have taken effect. Do not simply repeat it; check first what happened.",
     ("ran", "completed"): "It has taken effect; what failed came afterwards. Do not repeat it.",
 }
+
+_HEARSAY: Final[Mapping[str, str]] = {
+    "TOOL_REPORTED_ERROR": (
+        "That is what the server says. Whether it changed anything is not known here. Do not simply repeat it; check first "
+        "what happened."
+    ),
+}
+"""What is said, by code, where the words above are somebody else's, who is not taken at them, and may have claimed more."""
 
 _SAFE_REPEATS: Final[Mapping[Effect, str]] = {
     "none": "The same call may be sent again.",
@@ -163,6 +172,8 @@ def _consequences(ran: Ran, effect: Effect, error: ToolError) -> str:
     if error.retryable:
         safe = _SAFE_REPEATS[effect]
         return f"{_EFFECTS[ran, effect]} {safe}" if effect == "none" else safe
+    if (ran, effect) == ("ran", "unknown") and error.code in _HEARSAY:
+        return _HEARSAY[error.code]
     if ran == "ran" or effect != "none":
         return _EFFECTS[ran, effect]
     advice = _ADVICE.get(error.code, _ADVICE.get(error.category, ""))

@@ -142,6 +142,7 @@ CODES: Final[dict[str, tuple[Category, int, str]]] = {
     "NOT_STARTED": ("cancelled", 0, "cancelled before it started"),
     "INTERNAL_ERROR": ("internal", 1, "failed"),
     "OUTPUT_INVALID": ("internal", 1, "cannot be shown"),
+    "TOOL_REPORTED_ERROR": ("internal", 1, "got an error from its server"),
     "WORKER_LOST": ("internal", 1, "lost together with the process"),
     "STRAY_CANCELLED": ("internal", 1, "failed"),
     "ENGINE_ERROR": ("internal", 1, "failed"),
@@ -174,6 +175,17 @@ def test_not_started_refused_and_interrupted_calls_read_differently() -> None:
     assert "may have taken effect" in interrupted
     assert "did not run" not in interrupted
     assert "changed nothing" in harmless
+
+
+@requirement("providers.honest-words")
+def test_what_a_server_says_of_its_error_is_not_contradicted_and_not_vouched_for() -> None:
+    words = words_for(failed("internal", "unknown", 1, code="TOOL_REPORTED_ERROR"))
+
+    assert words.endswith(
+        "That is what the server says. Whether it changed anything is not known here. Do not simply repeat it; check "
+        "first what happened."
+    )
+    assert "taken effect" not in words
 
 
 @requirement("providers.honest-words")

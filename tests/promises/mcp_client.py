@@ -43,6 +43,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "not doubled.",
         divergence="armorer reads a lone text as JSON where it can be; here a text is that text.",
     ),
+    "mcp-client.revisions": Requirement(
+        "design 13 and MCP conformance suite, auth/iss-supported",
+        "A server is spoken to in the revision that it knows: after a handshake, or without one where it refuses that for "
+        "whatever it misses in it.",
+    ),
     "mcp-client.errors": Requirement(
         "design 7 and surroundings 1.12",
         "An error of the tool is an error with its words; one of the protocol has the category that it means, and "
@@ -132,5 +137,21 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 13 and surroundings 1.13 and surroundings 9",
         "A server that wants a person's consent gets it, once: authorization code with PKCE, tokens that are refreshed "
         "and kept in a file that only their owner can read.",
+    ),
+    "mcp-client.oauth.client": Requirement(
+        "MCP conformance suite, auth/basic-cimd and auth/pre-registration",
+        "A client is what it publishes of itself where that is taken, else what it registered; a secret goes into the header, "
+        "or into the form, as the host says.",
+    ),
+    "mcp-client.oauth.scopes": Requirement(
+        "MCP conformance suite, auth/scope-*",
+        "What a server wants more is asked for beside what was agreed to, and one that is never content ends that.",
+    ),
+    "mcp-client.oauth.believed": Requirement(
+        "MCP conformance suite, auth/resource-mismatch and auth/metadata-issuer-mismatch",
+        "A server that names another resource, or an authorization server that names another issuer, gets nobody asked.",
+    ),
+    "mcp-client.oauth.unqueued": Requirement(
+        "design 13", "Requests with a good token do not wait for each other, whichever provider of the SDK got it."
     ),
 }

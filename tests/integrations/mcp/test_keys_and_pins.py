@@ -111,3 +111,26 @@ async def test_an_approval_does_not_count_once_the_server_changed_its_tool() -> 
     assert resumed.error is not None
     assert (resumed.error.code, resumed.effect) == ("TOOL_CHANGED", "none")
     assert ran == []
+
+
+@requirement("mcp-client.errors", "providers.honest-words")
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_what_a_server_says_of_its_refusal_is_its_word_unless_it_is_trusted(trusted: bool) -> None:
+    @tool(requires_approval=True)
+    async def pay() -> None:
+        """Pay."""
+
+    async with (
+        open_supervisor(Toolbox([pay])) as behind,
+        open_mcp(InMemoryServer(McpServer(behind).sdk), name="other", trust_annotations=trusted) as connection,
+        open_supervisor(connection.toolbox()) as supervisor,
+    ):
+        result = await supervisor.execute(ToolCall("pay"))
+    *_, said, end = result.text.splitlines()
+    assert said.startswith("Nothing was changed.")
+    assert "taken effect" not in result.text
+    if trusted:
+        assert (result.effect, end) == ("none", "It changed nothing.")
+    else:
+        assert result.effect == "unknown"
+        assert end.startswith("That is what the server says. Whether it changed anything is not known here.")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import secrets
+import socket
 import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 import trio
 from mcp.server import MCPServer
@@ -17,6 +20,8 @@ from mcp.server.auth.provider import (
 )
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+
+from tests.integrations.mcp.client.http_servers import start_serving
 
 
 class Consent(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
@@ -34,6 +39,7 @@ class Consent(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, 
         self.refreshing: dict[str, RefreshToken] = {}
         self.agreed = 0
         self.refreshed = 0
+        self.lingering = trio.Event()
 
     async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
         await trio.lowlevel.checkpoint()
@@ -103,7 +109,7 @@ class Consent(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, 
         return OAuthToken(access_token=access, refresh_token=refresh, expires_in=self.lasting, scope=" ".join(scopes))
 
 
-def guarded(consent: Consent, port: int) -> object:
+def guarded(consent: Consent, port: int, *, json_response: bool = False) -> object:
     """An application that lets in whoever *consent* gave a token."""
     url = f"http://127.0.0.1:{port}"
     settings = AuthSettings.model_validate(
@@ -122,4 +128,24 @@ def guarded(consent: Consent, port: int) -> object:
         await trio.lowlevel.checkpoint()
         return a + b
 
-    return server.streamable_http_app()
+    @server.tool()
+    async def linger() -> None:
+        """Stay until nobody waits any more."""
+        consent.lingering.set()
+        await trio.sleep_forever()
+
+    return server.streamable_http_app(json_response=json_response)
+
+
+@asynccontextmanager
+async def serving_guarded(consent: Consent, *, json_response: bool = False) -> AsyncGenerator[str]:
+    """Serve it as long as the block lasts; gives the address of the endpoint."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    async with trio.open_nursery() as nursery:
+        _, stop = await start_serving(nursery, guarded(consent, port, json_response=json_response), port)
+        try:
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            stop.set()

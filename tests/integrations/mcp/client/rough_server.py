@@ -1,6 +1,6 @@
 """A server that speaks MCP in plain lines of JSON, without any library, and misbehaves when it is told to.
 
-``python rough_server.py [WAY]``: the way is how it misbehaves from the start; what it does in a call is the tool's.
+``python rough_server.py [WAY[:MORE]]``: the way is how it misbehaves from the start; what it does in a call is the tool's.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import cast
 
-WAY = sys.argv[1] if len(sys.argv) > 1 else ""
+WAY, _, MORE = (sys.argv[1] if len(sys.argv) > 1 else "").partition(":")
 LOCK = threading.Lock()
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
@@ -265,6 +265,14 @@ def modern(method: object, request: object, given: dict[str, object]) -> bool:
     version = "2026-07-28"
     common = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
     match method:
+        case "initialize" if MORE == "shakes":
+            shaken: dict[str, object] = {
+                "capabilities": {"tools": {"listChanged": True}},
+                "serverInfo": {"name": "r", "version": "1"},
+            }
+            answer(request, {"protocolVersion": version, **shaken})
+        case "initialize" if MORE:
+            send({"id": request, "error": {"code": int(MORE), "message": "I miss something in it"}})
         case "initialize":
             wrong = {"supported": [version], "requested": given["protocolVersion"]}
             send({"id": request, "error": {"code": -32022, "message": "too old", "data": wrong}})
@@ -331,7 +339,7 @@ def handle(message: dict[str, object]) -> None:
             complain("waiting for the moon")
             return
         if WAY == "refuses":
-            send({"id": request, "error": {"code": -32603, "message": "not for you"}})
+            send({"id": request, "error": {"code": int(MORE or -32603), "message": "not for you"}})
             return
         result = {
             "protocolVersion": given["protocolVersion"],
@@ -353,6 +361,8 @@ def handle(message: dict[str, object]) -> None:
         STATE.cancelled.append(given["requestId"])
         if given["requestId"] in STATE.late:
             text(given["requestId"], "too late")
+    elif method == "server/discover":
+        send({"id": request, "error": {"code": -32601, "message": "what is that?"}})
     elif method is None and request in STATE.asked:
         STATE.asked.pop(request)(message)
 

@@ -21,6 +21,11 @@ class Answer(BaseModel):
     n: int
 
 
+class Form(BaseModel):
+    name: str = "John"
+    age: int = 30
+
+
 def counter(name: str = "counter") -> MCPServer[object]:
     """A server with ordinary tools."""
     server: MCPServer[object] = MCPServer(name)
@@ -51,6 +56,12 @@ def counter(name: str = "counter") -> MCPServer[object]:
         """Ask how many."""
         answer = await ctx.elicit("how many?", Answer)
         return answer.action if answer.action != "accept" else f"{answer.data.n} of them"
+
+    @server.tool(structured_output=False)
+    async def fill(ctx: Context) -> str:
+        """Have a form filled in."""
+        answer = await ctx.elicit("who?", Form)
+        return answer.data.model_dump_json() if answer.action == "accept" else answer.action
 
     @server.tool(structured_output=False)
     async def learn(ctx: Context) -> str:

@@ -218,6 +218,16 @@ async def test_a_person_may_think_for_an_hour(autojump_clock: trio.testing.MockC
 
 
 @requirement("mcp-client.elicit")
+async def test_a_form_that_is_sent_off_as_it_stands_is_answered_with_its_defaults() -> None:
+    async def send_off(request: ElicitRequest) -> ElicitAnswer:
+        await trio.lowlevel.checkpoint()
+        return ElicitAccepted({"age": 7})
+
+    async with open_small(counter()) as small:
+        assert (await small.call("fill", elicit=send_off)).value == '{"name":"John","age":7}'
+
+
+@requirement("mcp-client.elicit")
 async def test_a_way_to_ask_that_breaks_fails_its_own_call() -> None:
     async def breaking(request: ElicitRequest) -> ElicitAnswer:
         await trio.lowlevel.checkpoint()

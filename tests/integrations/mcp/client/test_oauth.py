@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import socket
 import stat
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Literal
 
 import attrs
 import httpx2
@@ -24,8 +22,7 @@ from armory_trio.integrations.mcp.client import (
     TokenStorage,
     open_mcp,
 )
-from tests.integrations.mcp.client.consent import Consent, guarded
-from tests.integrations.mcp.client.http_servers import start_serving
+from tests.integrations.mcp.client.consent import Consent, serving_guarded
 from tests.requirements import requirement
 
 pytestmark = pytest.mark.filterwarnings("ignore:Async generator:ResourceWarning")
@@ -60,19 +57,6 @@ class Person:
             redirect_url="http://127.0.0.1:1/back",
             storage=storage or MemoryTokenStorage(),
         )
-
-
-@asynccontextmanager
-async def serving_guarded(consent: Consent) -> AsyncGenerator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    async with trio.open_nursery() as nursery:
-        _, stop = await start_serving(nursery, guarded(consent, port), port)
-        try:
-            yield f"http://127.0.0.1:{port}/mcp"
-        finally:
-            stop.set()
 
 
 async def sum_of(server: HttpServer) -> object:
@@ -124,7 +108,8 @@ async def test_a_client_that_is_registered_already_does_not_register_again() -> 
             }
         )
     )
-    auth = attrs.evolve(person.oauth(), client_id="us", client_secret="ours")
+    method: Literal["client_secret_post"] = "client_secret_post"
+    auth = attrs.evolve(person.oauth(), client_id="us", client_secret="ours", token_endpoint_auth_method=method)
     async with serving_guarded(consent) as url:
         assert await sum_of(HttpServer(url, auth=auth)) == {"result": 3}
     assert list(consent.clients) == ["us"]
@@ -195,12 +180,12 @@ def test_what_is_wrong_with_an_authorization_is_told() -> None:
         OAuth(redirect=person.redirect, callback=person.callback, redirect_url="http://x", client_secret="s")
     with pytest.raises(DefinitionError, match="redirect: must be an async function"):
         OAuth(redirect="x", callback=person.callback, redirect_url="http://x")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    assert "secret" not in repr(
+    assert "hunter2" not in repr(
         OAuth(
             redirect=person.redirect,
             callback=person.callback,
             redirect_url="http://x",
             client_id="us",
-            client_secret="secret",
+            client_secret="hunter2",
         )
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
 import trio
 
 from armory_trio import ToolCall, open_supervisor
 from armory_trio.definitions import ElicitAccepted, ElicitAnswer, ElicitRequest
+from armory_trio.integrations.mcp.client import ConnectionFailed
 from tests.integrations.mcp.client.rough import open_rough, server
 from tests.requirements import requirement
 
@@ -16,6 +18,22 @@ async def three(request: ElicitRequest) -> ElicitAnswer:
     await trio.lowlevel.checkpoint()
     assert request.message == "how many?"
     return ElicitAccepted({"n": 3})
+
+
+@requirement("mcp-client.revisions")
+@pytest.mark.parametrize("refusal", ["-32601", "-32020", "-32602", "-32600", "shakes"])
+async def test_a_server_without_a_handshake_is_found_out_however_it_refuses_one(refusal: str) -> None:
+    async with open_rough(server(f"modern:{refusal}")) as rough:
+        assert rough.connection.protocol_version == "2026-07-28"
+        assert await rough.value("echo", a=1) == '{"a": 1}'
+
+
+@requirement("mcp-client.revisions")
+@pytest.mark.parametrize("code", ["-32602", "-32603"])
+async def test_a_server_that_refuses_everything_is_told_by_its_refusal_of_the_handshake(code: str) -> None:
+    with pytest.raises(ConnectionFailed, match="not for you"):
+        async with open_rough(server(f"refuses:{code}")):
+            pytest.fail("it was entered")
 
 
 @requirement("mcp-client.elicit")

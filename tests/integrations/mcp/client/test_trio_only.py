@@ -28,18 +28,14 @@ async def three(request: ElicitRequest) -> ElicitAnswer:
     return ElicitAccepted({"n": 3})
 
 
-@pytest.fixture
-def _no_asyncio(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise RuntimeError("there is no loop, and there will be none")
-
-    for name in ("get_event_loop", "get_running_loop", "new_event_loop"):
-        monkeypatch.setattr(asyncio, name, refuse)
-        monkeypatch.setattr(asyncio.events, name, refuse)
+@requirement("mcp-client.trio")
+def test_no_test_of_this_folder_can_have_a_loop() -> None:
+    for ask in (asyncio.get_event_loop, asyncio.get_running_loop, asyncio.new_event_loop):
+        with pytest.raises(RuntimeError, match="there will be none"):
+            ask()
 
 
 @requirement("mcp-client.trio")
-@pytest.mark.usefixtures("_no_asyncio")
 @pytest.mark.parametrize("transport", ["memory", "stdio", "http"])
 async def test_calls_cancels_progress_and_questions_go_over_each_transport(
     transport: Literal["memory", "stdio", "http"],
