@@ -9,6 +9,7 @@ import msgspec
 from mcp.client.session import ClientSession
 from mcp_types import PaginatedRequestParams
 from mcp_types import Tool as McpTool
+from pydantic import ValidationError
 
 from ....definitions._canonical import canonical_text, sha256_hex
 from ....errors import JsonError
@@ -91,9 +92,17 @@ def sift(answer: Mapping[str, object]) -> tuple[Page, list[object]]:
             good.append(entry)
         except (ValueError, TypeError, JsonError) as error:
             name = cast("dict[str, object]", entry).get("name") if isinstance(entry, dict) else None
-            reason = str(error).partition("\n")[0]
-            aside.append(SetAside(name if isinstance(name, str) else f"tools[{at}]", f"cannot be called: {reason}"))
+            reason = f"cannot be called: {_told(error)}"
+            aside.append(SetAside(name if isinstance(name, str) else f"tools[{at}]", reason))
     return Page(tuple(tools), tuple(aside)), good
+
+
+def _told(error: Exception) -> str:
+    """What is wrong with an entry, in one line: of a model that does not fit, where and why first."""
+    if not isinstance(error, ValidationError):
+        return str(error).partition("\n")[0]
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 def _listed(entry: object) -> Listed:

@@ -25,7 +25,22 @@ NAMES = (
     *("echo", "meta", "die", "leave", "never", "late", "twice", "garbage", "progress", "flood", "tick", "log"),
     *("change", "remove", "mutable", "child", "mute", "error", "fail", "content", "ping", "ask", "sample", "roots"),
     *("sleep", "seen", "environment", "oversized", "shapeless", "structured", "deaf", "pid", "half", "nag", "sulk"),
-    *("level", "hush", "visit", "doubled", "fractional", "pit"),
+    *("level", "hush", "visit", "doubled", "fractional", "pit", "shout", "storm", "after", "stranger", "wonder"),
+)
+ODD_NAMES = ("", " ", "a b", "a\nb", "a\x00b", "n" * 300, "ünï", "a/b", "a:b", "a.b", "A", "a", "__class__", "fine")
+SELF: dict[str, object] = {"type": "object", "properties": {"next": {"$ref": "#"}}}
+ODD_SCHEMAS: tuple[object, ...] = (
+    {"type": "object", "properties": 5},
+    {"type": "object", "properties": {"a": {"type": "no such type"}}},
+    {"type": "object", "properties": {"a": {"$ref": "https://example.com/a.json"}}},
+    {"type": "object", "required": "a"},
+    {"type": "object", "properties": {"a": {"pattern": "("}}},
+    {"type": ["object", "null"]},
+    {"allOf": [{"$ref": "#/allOf/0"}]},
+    SELF,
+    {},
+    True,
+    None,
 )
 
 
@@ -41,6 +56,7 @@ class State:
         self.sulking = False
         self.level: object = None
         self.calls = 0
+        self.listings = 0
 
 
 STATE = State()
@@ -175,7 +191,10 @@ def call(request: object, name: str, arguments: dict[str, object], meta: dict[st
         case "sleep":
             later(float(str(arguments["seconds"])), lambda: text(request, "slept"))
         case "seen":
-            text(request, json.dumps({"cancelled": STATE.cancelled, "calls": [STATE.calls]}))
+            text(
+                request,
+                json.dumps({"cancelled": STATE.cancelled, "calls": [STATE.calls], "listings": [STATE.listings]}),
+            )
         case "environment":
             text(request, json.dumps(sorted(os.environ)))
         case "oversized":
@@ -202,6 +221,26 @@ def call(request: object, name: str, arguments: dict[str, object], meta: dict[st
         case "visit":
             params = {"mode": "url", "message": "sign here", "url": "https://example.com/1", "elicitationId": "e1"}
             ask("elicitation/create", params, lambda told: text(request, json.dumps(told.get("result", told))))
+        case "shout":
+            complain("x" * 5_000_000 + "\n" + "y\n" * 20_000 + "enough")
+            text(request, "done")
+        case "storm":
+            for at in range(2_000):
+                STATE.description = f"The {at}th."
+                notify("tools/list_changed")
+            text(request, "done")
+        case "after":
+            text(request, "done")
+            for at in range(50):
+                notify("progress", progressToken=token, progress=at)
+                notify("message", level="info", data=f"line {at}")
+        case "stranger":
+            for stranger in (10**9, "abc", None, [1], 1.5, True):
+                answer(stranger, {"content": []})
+                send({"id": stranger, "error": {"code": 1, "message": "x"}})
+            text(request, "done")
+        case "wonder":
+            ask("no/such", {}, lambda told: text(request, mapping(told.get("error")).get("code")))
         case "level":
             text(request, STATE.level)
         case "nag":
@@ -241,6 +280,10 @@ def page(cursor: object) -> dict[str, object]:
         at = int(str(cursor or 0))
         found = [{"name": f"t{n}", "inputSchema": {"type": "object"}} for n in range(at, at + 500)]
         return {"tools": found, "nextCursor": str(at + 500)} if at < 9_500 else {"tools": found}
+    if WAY == "names":
+        return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ODD_NAMES]}
+    if WAY == "schemas":
+        return {"tools": [{"name": f"s{at}", "inputSchema": schema} for at, schema in enumerate(ODD_SCHEMAS)]}
     if WAY == "empty-cursor" and cursor is None:
         return {"tools": tools()[:3], "nextCursor": ""}
     if WAY == "empty-cursor":
@@ -351,9 +394,12 @@ def handle(message: dict[str, object]) -> None:
     elif method == "logging/setLevel":
         STATE.level = given["level"]
         answer(request, {})
+    elif method == "tools/list" and WAY == "listless":
+        pass
     elif method == "tools/list" and STATE.sulking:
         send({"id": request, "error": {"code": -32603, "message": "not now"}})
     elif method == "tools/list":
+        STATE.listings += 1
         answer(request, page(given.get("cursor")))
     elif method == "tools/call":
         call(request, str(given["name"]), mapping(given.get("arguments")), mapping(given.get("_meta")))

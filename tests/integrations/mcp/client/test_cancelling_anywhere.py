@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import pytest
 import trio
@@ -86,10 +86,10 @@ def tasks() -> list[str]:
 async def test_a_child_process_is_gone_wherever_its_connection_was_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[trio.Process] = []
     connections: list[Connection] = []
-    start = trio.lowlevel.open_process
+    start = cast("Callable[..., Awaitable[trio.Process]]", trio.lowlevel.open_process)
 
     async def noted(*args: object, **options: object) -> trio.Process:
-        started.append(await start(*args, **options))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        started.append(await start(*args, **options))
         return started[-1]
 
     monkeypatch.setattr("trio.lowlevel.open_process", noted)
