@@ -26,6 +26,7 @@ NAMES = (
     *("change", "remove", "mutable", "child", "mute", "error", "fail", "content", "ping", "ask", "sample", "roots"),
     *("sleep", "seen", "environment", "oversized", "shapeless", "structured", "deaf", "pid", "half", "nag", "sulk"),
     *("level", "hush", "visit", "doubled", "fractional", "pit", "shout", "storm", "after", "stranger", "wonder"),
+    "shuffle",
 )
 ODD_NAMES = ("", " ", "a b", "a\nb", "a\x00b", "n" * 300, "ünï", "a/b", "a:b", "a.b", "A", "a", "__class__", "fine")
 SELF: dict[str, object] = {"type": "object", "properties": {"next": {"$ref": "#"}}}
@@ -57,6 +58,7 @@ class State:
         self.level: object = None
         self.calls = 0
         self.listings = 0
+        self.shuffled = False
 
 
 STATE = State()
@@ -224,6 +226,10 @@ def call(request: object, name: str, arguments: dict[str, object], meta: dict[st
         case "shout":
             complain("x" * 5_000_000 + "\n" + "y\n" * 20_000 + "enough")
             text(request, "done")
+        case "shuffle":
+            STATE.shuffled = True
+            notify("tools/list_changed")
+            text(request, "shuffled")
         case "storm":
             for at in range(2_000):
                 STATE.description = f"The {at}th."
@@ -267,7 +273,7 @@ def tools() -> list[dict[str, object]]:
             tool["outputSchema"] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
         if tool["name"] == "echo":
             tool["annotations"] = {"readOnlyHint": True}
-    return listed
+    return [dict(reversed(tool.items())) for tool in reversed(listed)] if STATE.shuffled else listed
 
 
 def page(cursor: object) -> dict[str, object]:

@@ -74,6 +74,30 @@ async def test_a_storm_of_changes_is_one_change_and_its_tools_are_as_they_were_l
         assert 2 <= listings < 100
 
 
+@requirement("mcp-client.pinned")
+async def test_a_list_in_another_order_down_to_the_keys_changes_no_tool() -> None:
+    async with open_rough() as rough:
+        before = {listed.name: listed.digest for listed in rough.connection.listed}
+        assert await rough.value("shuffle") == "shuffled"
+        assert await rough.value("echo") == "{}"
+        assert [listed.name for listed in rough.connection.listed] == list(reversed(before))
+        assert {listed.name: listed.digest for listed in rough.connection.listed} == before
+
+
+@requirement("mcp-client.receiving", "mcp-client.live")
+async def test_a_host_that_fails_when_it_hears_of_a_change_is_told_in_the_log_and_the_call_ends(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(change: object) -> None:
+        raise KeyError("no screen")
+
+    async with open_rough() as rough:
+        rough.connection.live.listen(fail)
+        assert await rough.value("change") == "changed"
+        assert await rough.value("ping") == "pong"
+    assert "no screen" in caplog.text
+
+
 @requirement("mcp-client.progress", "mcp-client.one-end")
 async def test_progress_and_logs_after_the_answer_are_nobodys_and_change_nothing() -> None:
     async with open_rough() as rough:
