@@ -37,6 +37,9 @@ NOT_OFFERED: Final = {
 _NOTHING_JUDGED: Final = "Passed: 0/0"
 """What the suite says of a scenario that the client did not get into."""
 
+_MEASURED: Final = ("sse-retry",)
+"""Scenarios that want something within a fifth of a second; a machine that is busy gets a second and a third try."""
+
 _PATIENCE: Final = "60000"
 """Milliseconds that the client may take for a scenario."""
 
@@ -61,7 +64,11 @@ def _run(scenario: str, revision: str) -> subprocess.CompletedProcess[str]:
     client = shlex.join([sys.executable, "-m", CLIENT])
     version = ["--spec-version", revision] if revision else []
     arguments = ["client", "--command", client, "--scenario", scenario, "--timeout", _PATIENCE, *version]
-    return SUITE.run(arguments, quiet=True)
+    ended = SUITE.run(arguments, quiet=True)
+    for _ in range(2 if scenario in _MEASURED else 0):
+        if ended.returncode:
+            ended = SUITE.run(arguments, quiet=True)
+    return ended
 
 
 def _verdict(scenario: str, ended: subprocess.CompletedProcess[str]) -> tuple[bool, str]:
