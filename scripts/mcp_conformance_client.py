@@ -45,12 +45,15 @@ _PATIENCE: Final = "60000"
 
 
 def judge_client(chosen: Collection[str]) -> bool:
-    """Run the *chosen* scenarios, or all of them. Answers whether each ended as it should."""
+    """Run the *chosen* scenarios, or all of them. Answers whether there were some, and each ended as it should."""
     SUITE.install()
+    wanted = [(scenario, revision) for scenario, revision in _scenarios() if not chosen or scenario in chosen]
+    missing = set(chosen) - {scenario for scenario, _ in wanted}
+    if missing or not wanted:
+        print(f"client: the suite lists no {', '.join(sorted(missing)) or 'scenarios'}", flush=True)
+        return False
     good = True
-    for scenario, revision in _scenarios():
-        if chosen and scenario not in chosen:
-            continue
+    for scenario, revision in wanted:
         ended = _run(scenario, revision)
         as_meant, verdict = _verdict(scenario, ended)
         good &= as_meant

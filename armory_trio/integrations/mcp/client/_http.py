@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from http import HTTPStatus
 from typing import Final
 
@@ -28,15 +28,23 @@ _INTERNAL: Final = -32603
 _NO_SESSION: Final = -32000
 """What some servers answer, with status 400, to a session that they do not know."""
 
+_JSON: Final = "application/json"
+_EVENTS: Final = "text/event-stream"
+
+_OF_THE_BODY: Final = ("content-encoding", "content-length", "transfer-encoding")
+"""Headers that are about a body as it was sent."""
+
 _KEPT: Final = ("www-authenticate", "retry-after")
 """Headers of an error that somebody reads after us."""
 
 
 class _Request(msgspec.Struct):
     id: int | str | None = None
+    method: str | None = None
 
 
 class _Answered(msgspec.Struct):
+    id: object = None
     error: dict[str, object] | None = None
 
 
@@ -79,12 +87,14 @@ class _Contained(httpx2.AsyncBaseTransport):
         inner: What sends them.
         url: The endpoint. What goes elsewhere, such as to an authorization server, passes as it is.
         record: Where to note what became of a request.
+        most: Bytes of the longest answer that is read.
     """
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, url: httpx2.URL, record: LinkRecord) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, url: httpx2.URL, record: LinkRecord, most: int) -> None:
         self._inner = inner
         self._url = url
         self._record = record
+        self._most = most
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send *request*."""
@@ -96,14 +106,50 @@ class _Contained(httpx2.AsyncBaseTransport):
             response = await self._inner.handle_async_request(request)
             if response.status_code >= HTTPStatus.BAD_REQUEST:
                 return await self._refused(request, response)
+            kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind == _JSON and request_id is not None:
+                return await self._read(request, request_id, response)
         except httpx2.TransportError as error:
             return self._broken(request, request_id, error)
-        response.stream = _Watched(response.stream, self._record, request_id)
+        if kind == _EVENTS:
+            response.stream = _Watched(response.stream, self._record, request_id)
+        elif response.is_success:
+            self._record.fault(request_id, self._unusable(f"answered HTTP {response.status_code} without an answer"))
         return response
 
     async def aclose(self) -> None:
         """Close all connections."""
         await self._inner.aclose()
+
+    async def _read(self, request: httpx2.Request, request_id: object, response: httpx2.Response) -> httpx2.Response:
+        """A whole answer, looked at: for one that is not to its request, the SDK would wait for ever."""
+        body = bytearray()
+        async with aclosing(response.aiter_bytes()) as pieces:
+            async for piece in pieces:
+                body += piece
+                if len(body) > self._most:
+                    break
+        await response.aclose()
+        fault = self._fault_in(bytes(body), request_id)
+        if fault is not None:
+            self._record.fault(request_id, fault)
+            return _answer(request, HTTPStatus.OK, request_id, fault.message, response.headers)
+        headers = {name: value for name, value in response.headers.items() if name not in _OF_THE_BODY}
+        return httpx2.Response(response.status_code, headers=headers, content=bytes(body), request=request)
+
+    def _fault_in(self, body: bytes, request_id: object) -> Fault | None:
+        if len(body) > self._most:
+            return self._unusable(f"sent an answer of more than {self._most:,} bytes")
+        try:
+            told = msgspec.json.decode(body, type=_Answered)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return self._unusable("sent an answer that cannot be read")
+        if str(told.id) != str(request_id):
+            return self._unusable("answered another request than the one that it got")
+        return None
+
+    def _unusable(self, what: str) -> Fault:
+        return Fault(f"{self._record.name!r} {what}", "internal", "OUTPUT_INVALID")
 
     def _broken(self, request: httpx2.Request, request_id: object, error: httpx2.TransportError) -> httpx2.Response:
         unsent = isinstance(error, _UNSENT)
@@ -145,10 +191,12 @@ def _fault_of(server: str, status: int) -> Fault:
 
 
 def _id_of(request: httpx2.Request) -> object:
+    """The id of what is asked; None for a notification, and for an answer to the server, whose ids are its own."""
     try:
-        return msgspec.json.decode(request.content, type=_Request).id
+        asked = msgspec.json.decode(request.content, type=_Request)
     except (msgspec.DecodeError, httpx2.RequestNotRead):
         return None
+    return None if asked.method is None else asked.id
 
 
 def _code_of(body: bytes) -> int | None:
@@ -175,7 +223,7 @@ def _copy(request: httpx2.Request, response: httpx2.Response, body: bytes) -> ht
 
 def _kept(headers: httpx2.Headers | None) -> dict[str, str]:
     kept = {} if headers is None else {name: headers[name] for name in _KEPT if name in headers}
-    return {**kept, "content-type": "application/json"}
+    return {**kept, "content-type": _JSON}
 
 
 def _authentication(server: HttpServer, record: LinkRecord) -> httpx2.Auth | None:
@@ -196,7 +244,7 @@ async def open_http(server: HttpServer, record: LinkRecord) -> AsyncGenerator[St
     client = httpx2.AsyncClient(
         headers=dict(server.headers),
         auth=_authentication(server, record),
-        transport=_Contained(inner, httpx2.URL(server.url), record),
+        transport=_Contained(inner, httpx2.URL(server.url), record, server.max_message),
         # How long an answer may take is the call's affair: a server may think for an hour, and show progress.
         timeout=httpx2.Timeout(connect=server.connect_timeout, read=None, write=_SLOW_WRITE, pool=None),
     )

@@ -122,7 +122,8 @@ class HttpServer:
         auth: An `OAuth`, or an authentication of httpx2.
         connect_timeout: Seconds to reach it.
         close_timeout: Seconds for saying goodbye.
-        max_message: Bytes of the longest message in a stream of events. A longer one ends its call.
+        max_message: Bytes of the longest answer, and of the longest message in a stream of events. A longer one ends its
+            call.
 
     Raises:
         DefinitionError: One of them is not legal.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Final
 
 import pytest
 import trio
@@ -101,7 +102,7 @@ class Host:
             return response(405)
         message = json.loads(body)
         request = message.get("id")
-        match message["method"]:
+        match message.get("method"):
             case "initialize":
                 self.sessions += 1
                 self.forgotten = False
@@ -128,10 +129,10 @@ def done(request: object) -> bytes:
     return Host.answer(request, {"content": [{"type": "text", "text": "gone"}]})
 
 
-async def go(host: Host, times: int = 1) -> list[ToolResult[object]]:
+async def go(host: Host, times: int = 1, *, max_message: int = 2**20) -> list[ToolResult[object]]:
     async with (
         answering(host) as url,
-        open_mcp(HttpServer(url), name="web", reconnect=QUICK) as connection,
+        open_mcp(HttpServer(url, max_message=max_message), name="web", reconnect=QUICK) as connection,
         open_supervisor(connection.toolbox()) as supervisor,
     ):
         return await supervisor.execute_batch([ToolCall("go")] * times, mode="sequential")
@@ -167,6 +168,9 @@ async def test_a_status_means_what_it_says(status: int, category: str, code: str
     [
         pytest.param(None, id="no answer"),
         pytest.param(response(200, b": nothing yet\n\n", content_type="text/event-stream"), id="a stream without it"),
+        pytest.param(
+            b"HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{", id="half of it"
+        ),
     ],
 )
 async def test_a_connection_that_breaks_in_a_call_leaves_its_effect_unknown_and_the_session_alone(
@@ -185,15 +189,79 @@ async def test_a_connection_that_breaks_in_a_call_leaves_its_effect_unknown_and_
     assert (after.value, host.sessions) == ("gone", 1)
 
 
-@requirement("mcp-client.http")
-async def test_an_answer_that_breaks_off_is_lost_with_its_connection_and_the_next_call_has_a_new_one() -> None:
-    cut = b"HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"
-    ends = [cut, b""]
-    host = Host(lambda request: ends.pop(0) or done(request))
-    lost, after = await go(host, 2)
-    assert lost.error is not None
-    assert (lost.error.code, lost.effect) == ("CONNECTION_LOST", "unknown")
-    assert (after.value, host.sessions) == ("gone", 2)
+def events(*messages: str) -> bytes:
+    body = "".join(f"event: message\ndata: {message}\n\n" for message in messages)
+    return response(200, body.encode(), content_type="text/event-stream")
+
+
+def result(request: object, words: str) -> str:
+    return json.dumps({"jsonrpc": "2.0", "id": request, "result": {"content": [{"type": "text", "text": words}]}})
+
+
+LOG: Final = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}'
+PING: Final = '{"jsonrpc":"2.0","id":4,"method":"ping"}'
+PROGRESS: Final = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":4,"progress":1}}'
+
+
+def plain(body: str) -> bytes:
+    return response(200, body.encode(), content_type="application/json")
+
+
+Answers = Callable[[object], bytes]
+
+CROWDED: Final[Mapping[str, Answers]] = {
+    "two answers": lambda request: events(result(request, "gone"), result(request, "again")),
+    "a flood": lambda request: events(*[LOG] * 3_000, result(request, "gone")),
+    "a request with an id that is under way": lambda request: events(PING, result(request, "gone")),
+    "progress afterwards": lambda request: events(result(request, "gone"), PROGRESS, LOG),
+}
+
+
+@requirement("mcp-client.http", "mcp-client.receiving")
+@pytest.mark.parametrize("case", CROWDED)
+async def test_what_else_comes_with_an_answer_does_not_harm_it(case: str) -> None:
+    host = Host(CROWDED[case])
+    assert [each.value for each in await go(host, 2)] == ["gone", "gone"]
+    assert host.sessions == 1
+
+
+NONE: Final[Mapping[str, tuple[Answers, str]]] = {
+    "broken JSON": (lambda _: plain("{nope"), "cannot be read"),
+    "a list": (lambda _: plain("[]"), "cannot be read"),
+    "the answer to another request": (lambda _: plain(result(10**6, "x")), "answered another request"),
+    "too long": (lambda request: plain(result(request, "x" * 5_000)), "more than 4,000 bytes"),
+    "a page": (lambda _: response(200, b"<p>", content_type="text/html"), "200 without an answer"),
+    "no answer": (lambda _: response(202), "202 without an answer"),
+}
+
+
+@requirement("mcp-client.http", "mcp-client.stray")
+@pytest.mark.parametrize("case", NONE)
+async def test_an_answer_over_http_that_is_none_ends_its_own_call_at_once(case: str) -> None:
+    answer, told = NONE[case]
+    ends = [answer, done]
+
+    def call(request: object) -> bytes:
+        return ends.pop(0)(request)
+
+    host = Host(call)
+    with trio.fail_after(30):  # nobody waits until the call was idle for too long
+        failed, after = await go(host, 2, max_message=4_000)
+    assert failed.error is not None
+    assert (failed.error.code, failed.effect) == ("OUTPUT_INVALID", "unknown")
+    assert told in failed.error.message
+    assert (after.value, host.sessions) == ("gone", 1)
+
+
+@requirement("mcp-client.http", "mcp-client.errors")
+async def test_an_error_of_the_protocol_in_plain_json_is_that_error() -> None:
+    def refuse(request: object) -> bytes:
+        error = {"jsonrpc": "2.0", "id": request, "error": {"code": -32602, "message": "no such thing"}}
+        return response(200, json.dumps(error).encode(), content_type="application/json")
+
+    [refused] = await go(Host(refuse))
+    assert refused.error is not None
+    assert (refused.error.code, refused.effect) == ("INVALID_ARGUMENTS", "none")
 
 
 @requirement("mcp-client.http")
