@@ -200,15 +200,16 @@ class Tuples(msgspec.Struct, frozen=True):
     """A short array whose items differ, written as an object with a member for each of them."""
 
     items: tuple[Coding | None, ...]
-    filled: bool = False
-    """Whether items that are left out are written as null."""
+    least: int | None = None
+    """How many items there always are, where those behind them that are left out are written as null."""
 
     def decode(self, value: object) -> object:
         if not isinstance(value, dict):
             return value
         members = cast("dict[str, object]", value)
         names = [item_name(index) for index in range(len(self.items))]
-        found = [name for name in names if name in members and not (self.filled and members[name] is None)]
+        left_out = {name for name in names[self.least :] if members.get(name) is None} if self.least is not None else ()
+        found = [name for name in names if name in members and name not in left_out]
         if found != names[: len(found)] or not members.keys() <= set(names):
             return members
         return [decoded(coding, members[name]) for coding, name in zip(self.items, found, strict=False)]
@@ -218,7 +219,9 @@ class Tuples(msgspec.Struct, frozen=True):
             raise Misfit
         pairs = zip(self.items, cast("list[object]", value), strict=False)
         written = {item_name(at): encoded(coding, item, tried) for at, (coding, item) in enumerate(pairs)}
-        if self.filled:
+        if len(written) < (self.least or 0):
+            raise Misfit
+        if self.least is not None:
             written.update({item_name(at): None for at in range(len(written), len(self.items))})
         return written
 

@@ -13,7 +13,7 @@ import attrs
 
 from ._alternatives import Option, Shape, Unions, Wrapped, option_name
 from ._codings import Choice, Coding, Named
-from ._conjuncts import gather
+from ._conjuncts import gather, takes_null
 from ._containers import limits_of, write_array, write_object
 from ._dialects import Rules
 from ._json_kinds import json_kind, same_key
@@ -96,15 +96,20 @@ class Compiler(Page):
             types -= {"integer"}
         nullable = "null" in normal.types
         if not types:
-            wire: dict[str, object] = {}
-            self.noted(wire, normal)
-            return Said(wire, nullable=True, word="null")
+            return self._only_null(normal)
         if len(types) > 1:
             options = tuple((At({"type": kind}, normal.pointer),) for kind in sorted(types))
             said = self._union(normal, Union("type", normal.pointer, options, None), depth)
         else:
             said = self._of_type(normal, next(iter(types)), depth)
+        if nullable and said.word == "none":
+            return self._only_null(normal)
         return attrs.evolve(said, nullable=True) if nullable and said.word == "some" else said
+
+    def _only_null(self, normal: Normal) -> Said:
+        wire: dict[str, object] = {}
+        self.noted(wire, normal)
+        return Said(wire, nullable=True, word="null")
 
     def _of_type(self, normal: Normal, kind: str, depth: int) -> Said:
         if kind == "object":
@@ -140,7 +145,7 @@ class Compiler(Page):
         if note:
             wire = {**note, "anyOf": [wire]}
         shape = Shape(types) if types == frozenset(("object",)) and inner.properties() else Shape(None)
-        return Said(wire, Named(name, self.codings), shape=shape)
+        return Said(wire, Named(name, self.codings), nullable=takes_null(inner, self.book), shape=shape)
 
     def _name_of(self, target: At) -> str:
         if target.pointer not in self._names:
@@ -163,9 +168,7 @@ class Compiler(Page):
         kept = {same_key(value): value for value in values if _of_types(value, normal.types)}
         nullable = kept.pop("null", _MISSING) is None
         if not kept:
-            wire: dict[str, object] = {}
-            self.noted(wire, normal)
-            return Said(wire, nullable=True, word="null") if nullable else NOTHING
+            return self._only_null(normal) if nullable else NOTHING
         kinds = {"number" if (kind := json_kind(value)) == "integer" else kind for value in kept.values()}
         if normal.unions:
             self.lose(pointer, normal.unions[0].keyword, "dropped", "the choices stand, without what else holds")
@@ -224,8 +227,7 @@ class Compiler(Page):
                 _add(options, said)
         note: dict[str, object] = {}
         if not options:
-            self.noted(note, normal)
-            return Said(note, nullable=True, word="null") if nullable else NOTHING
+            return self._only_null(normal) if nullable else NOTHING
         if union.keyword == "oneOf" and len(options) > 1:
             self.lose(union.pointer, "oneOf", "widened", "it is written as anyOf")
         if len(options) == 1:

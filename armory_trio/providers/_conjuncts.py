@@ -10,7 +10,7 @@ from ._json_kinds import same_key
 from ._normal import LIMITS, NOTES, TYPES, Items, Normal, Properties, Stack, Union
 from ._references import At, Book, Branches, Schema, as_list, as_schema, children
 
-__all__ = ("counts_members", "gather")
+__all__ = ("counts_members", "gather", "takes_null")
 
 _LIMITING: Final = frozenset(word for words in LIMITS.values() for word in words)
 _LOWER: Final = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
@@ -55,6 +55,9 @@ _LOOKING: Final = _COUNTING | {
 }
 """The same of an object anywhere inside, for all that we can tell."""
 
+_DEEPEST: Final = 8
+"""Unions inside of unions that are asked whether null is among them; behind that it may be."""
+
 _REFERRING: Final = frozenset(("anyOf", "$ref", "$dynamicRef"))
 """The same where they stand beside other keywords that limit a value."""
 
@@ -95,6 +98,18 @@ def counts_members(root: At) -> bool:
     return False
 
 
+def takes_null(normal: Normal, book: Book, depth: int = 0) -> bool:
+    """Whether null may be legal here."""
+    if normal.impossible is not None or (normal.types is not None and "null" not in normal.types):
+        return False
+    if normal.choices is not None:
+        return None in normal.choices[0]
+    return depth > _DEEPEST or all(
+        any(takes_null(gather(option, book, normal.stack, keeps=True), book, depth + 1) for option in union.options)
+        for union in normal.unions
+    )
+
+
 def _read(found: Normal, at: At, book: Book, seen: set[str], *, keeps: bool, turns: int) -> list[At]:
     """Take in what *at* says; answer the schemas that hold with it."""
     schema = as_schema(at.schema)
@@ -132,8 +147,8 @@ def _referred(
     if target is None:
         found.lose(at.pointer, word, "it points at nothing in this schema")
         return ()
-    if target.pointer in seen:
-        return ()
+    if target.pointer in seen or any(target.schema is each.schema and not each.skip for each in found.conjuncts):
+        return ()  # what holds here holds here: a schema that is itself says nothing by it
     seen.add(target.pointer)
     if found.stack.count(target.pointer) >= turns:
         found.recursive = target
@@ -240,6 +255,9 @@ def _members(found: Normal, at: At, schema: Schema) -> None:
         found.closed = at.pointer
     if named or patterns or others is not None:
         found.objects.append(Properties(named, patterns, others))
+    if patterns:
+        detail = "a member may be of any kind that is legal for one of the patterns, whatever its name"
+        found.losses.append(Loss(at.pointer, "patternProperties", "widened", detail))
     for name in as_list(schema.get("required")):
         if isinstance(name, str):
             found.required.setdefault(name, at.pointer)

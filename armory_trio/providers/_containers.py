@@ -57,6 +57,9 @@ def write_object(page: Page, normal: Normal, depth: int) -> Said:
     if not members and not open_ended and not page.rules.empty:
         return page.text(normal, "properties", "the dialect has no object without members")
     value = page.write(others, normal.stack, depth + 1) if others is not None else None
+    if value is not None and value.word == "none":
+        value, open_ended = None, False
+        normal.closed = normal.pointer
     return _named_members(page, normal, members, value, open_ended=open_ended)
 
 
@@ -154,7 +157,7 @@ def _others(page: Page, normal: Normal, wire: dict[str, object], value: Said | N
     rules = page.rules
     if open_ended:
         if value is not None:
-            wire["additionalProperties"] = True if not value.wire else page.with_null(value)
+            wire["additionalProperties"] = page.with_null(value) or True
     elif not rules.closable:
         if normal.closed is not None:
             page.lose(normal.closed, "additionalProperties", "dropped", "no dialect word closes an object")
@@ -289,4 +292,4 @@ def _as_object(page: Page, normal: Normal, items: list[Said]) -> Said:
     if rules.closable:
         wire["additionalProperties"] = False
     shape = Shape(_OBJECT.types, frozenset(required), frozenset(properties) if rules.closable else None)
-    return Said(wire, Tuples(tuple(said.coding for said in items), rules.all_required), shape=shape)
+    return Said(wire, Tuples(tuple(said.coding for said in items), least if rules.all_required else None), shape=shape)

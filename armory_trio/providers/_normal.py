@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import attrs
 
 from ..toolbox._offering import Loss
-from ._references import At, Branches
+from ._references import At, Branches, as_list, as_schema
 
 __all__ = ("LIMITS", "NOTES", "TYPES", "Items", "Normal", "Properties", "Stack", "Union")
 
@@ -140,7 +140,8 @@ class Normal:
                     more = (At(schema=True, pointer=each.patterns[0].pointer),)
                 options = tuple((branch,) for branch in (*each.patterns, *more))
                 said.append(At(Branches(options), each.patterns[0].pointer))
-        return tuple(said) or None
+        shut = next((at for at in said if at.schema is False), None)
+        return (shut,) if shut else tuple(said) or None
 
     def items(self) -> tuple[list[tuple[At, ...]], tuple[At, ...]]:
         """What holds for the first items, one by one, and for those behind them."""
@@ -159,11 +160,16 @@ class Normal:
         """The same schemas without their remarks, what was followed already, and *union*."""
         found: list[At] = []
         for at in self.conjuncts:
-            skip = at.skip | _FOLLOWED
+            skip = at.skip | _FOLLOWED | {word for word in ("anyOf", "oneOf") if _is_lone(at, word)}
             if union is not None and (at.schema is union.source or f"{at.pointer}/{union.keyword}" == union.pointer):
                 skip |= {union.keyword}
             found.append(at._replace(skip=skip))
         return tuple(found)
+
+
+def _is_lone(at: At, word: str) -> bool:
+    """Whether there is one alternative, which was followed as if it stood in an ``allOf``."""
+    return len(as_list(as_schema(at.schema).get(word))) == 1
 
 
 def _of_item(items: Items, index: int) -> At | None:

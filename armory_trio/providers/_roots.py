@@ -87,8 +87,9 @@ def written(root: Schema, rules: Rules) -> tuple[dict[str, object], Coding | Non
     normal = root_of(compiler)
     if normal.unions and not rules.wraps:
         normal = flattened(normal, compiler)
-    if not rules.empty and normal.closed is not None and not normal.properties() and not _is_open(normal):
+    if not rules.empty and normal.closed is not None and not _has_members(normal):
         compiler.losses += normal.losses
+        compiler.lose(normal.closed, "additionalProperties", "dropped", "no dialect word closes an object")
         schema: dict[str, object] = {"type": compiler.kind("object"), "properties": {}}
         return schema, None, compiler.losses
     said = compiler.written(normal, 0)
@@ -105,9 +106,10 @@ def written(root: Schema, rules: Rules) -> tuple[dict[str, object], Coding | Non
     return schema, coding, losses
 
 
-def _is_open(normal: Normal) -> bool:
+def _has_members(normal: Normal) -> bool:
     others = normal.others()
-    return others is not None and any(at.schema is not False for at in others)
+    is_open = others is not None and any(at.schema is not False for at in others)
+    return is_open or bool(normal.properties()) or bool(normal.required)
 
 
 def _wrapped(schema: dict[str, object], coding: Coding | None, page: Page) -> tuple[dict[str, object], Coding]:

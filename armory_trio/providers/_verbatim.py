@@ -87,6 +87,9 @@ class _Copier(Page):
                 if word == "if":
                     schema.pop("then", None)
                     schema.pop("else", None)
+                    if isinstance(root.get("unevaluatedProperties"), dict):
+                        del schema["unevaluatedProperties"]  # it is about what the condition does not speak of
+                        self.lose("#", "unevaluatedProperties", "dropped", "it hangs on a condition at the root")
         if schema.get("unevaluatedProperties") is False and "additionalProperties" not in root:
             schema["additionalProperties"] = schema.pop("unevaluatedProperties")
         schema.setdefault("properties", {})
@@ -111,6 +114,8 @@ class _Copier(Page):
         schema["properties"] = {name: self.joined(conjuncts) for name, conjuncts in normal.properties().items()}
         if normal.required:
             schema["required"] = list(normal.required)
+        if normal.choices is not None:
+            self.lose(normal.choices[1], "enum", "dropped", "it must not stand at the root")
         others = normal.others()
         if others is not None and not all(at.schema is False for at in others):
             schema["additionalProperties"] = self.joined(others)
