@@ -138,6 +138,8 @@ def _pieces_of_bytes(block: BlobResourceContent) -> Sequence[Piece]:
         return [f"[{named}]", ImageContent(block.data, kind)]
     if block.data and kind.startswith("audio/"):
         return [f"[{named}]", AudioContent(block.data, kind)]
+    if not block.data:
+        return [f"[{named}: empty]"]
     return [f"[{named}, {len(block.data)} bytes: left out, because it is no text, picture or sound]"]
 
 

@@ -6,7 +6,7 @@ more: our own validation, which has the whole contract, decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, cast
 
 import attrs
@@ -19,7 +19,7 @@ from ._dialects import Rules
 from ._json_kinds import json_kind, same_key
 from ._loss import NotSayable
 from ._names import Alphabet, legal_names
-from ._normal import Normal, Stack, Union
+from ._normal import LIMITS, Normal, Stack, Union
 from ._page import NOTHING, Page, Said, worded
 from ._references import At, Schema
 
@@ -170,10 +170,10 @@ class Compiler(Page):
         if not kept:
             return self._only_null(normal) if nullable else NOTHING
         kinds = {"number" if (kind := json_kind(value)) == "integer" else kind for value in kept.values()}
-        if normal.unions:
-            self.lose(pointer, normal.unions[0].keyword, "dropped", "the choices stand, without what else holds")
+        for word in _beside(normal, kinds):
+            self.lose(pointer, word, "dropped", "the choices stand, without what else holds")
         if kinds == {"boolean"} and len(kept) == 2:
-            wire = {"type": self.kind("boolean")}
+            wire: dict[str, object] = {"type": self.kind("boolean")}
             self.noted(wire, normal)
             return Said(wire, nullable=nullable, shape=Shape(frozenset(kinds)))
         if kinds <= set(self.rules.choices) and ("" not in kept.values() or self.rules.empty_choice):
@@ -216,20 +216,20 @@ class Compiler(Page):
 
     def _union(self, normal: Normal, union: Union, depth: int) -> Said:
         base = normal.rest(union)
-        nullable = False
+        written = [self.write((*option, *base), normal.stack, depth + 1) for option in union.options]
+        nulls = sum(said.nullable for said in written)
+        nullable = nulls > 0
+        some = [said for said in written if said.word not in ("none", "null")]
+        if union.keyword == "oneOf" and (len(some) > 1 or nulls > 1):
+            self.lose(union.pointer, "oneOf", "widened", "it is written as anyOf")
+        if any(said.word == "any" for said in some):
+            return self.anything(normal, union.keyword)
         options: list[Said] = []
-        for option in union.options:
-            said = self.write((*option, *base), normal.stack, depth + 1)
-            nullable = nullable or said.nullable
-            if said.word == "any":
-                return self.anything(normal, union.keyword)
-            if said.word == "some":
-                _add(options, said)
+        for said in some:
+            _add(options, said)
         note: dict[str, object] = {}
         if not options:
             return self._only_null(normal) if nullable else NOTHING
-        if union.keyword == "oneOf" and len(options) > 1:
-            self.lose(union.pointer, "oneOf", "widened", "it is written as anyOf")
         if len(options) == 1:
             (only,) = options
             self.noted(note, normal)
@@ -272,6 +272,16 @@ def _add(options: list[Said], said: Said) -> None:
     """Put *said* among *options*, unless one of them says the same."""
     if said.coding is not None or all(known.coding is not None or known.wire != said.wire for known in options):
         options.append(said)
+
+
+def _beside(normal: Normal, kinds: set[str]) -> Iterator[str]:
+    """The keywords beside the choices, which are of *kinds*, by which fewer of them may be legal."""
+    yield from (union.keyword for union in normal.unions[:1])
+    yield from (word for kind in sorted(kinds) for word in LIMITS.get(kind, ()) if word in normal.limits)
+    if "object" in kinds and (normal.objects or normal.required):
+        yield "properties"
+    if "array" in kinds and normal.arrays:
+        yield "items"
 
 
 def _of_types(value: object, types: frozenset[str] | None) -> bool:

@@ -113,7 +113,8 @@ def takes_null(normal: Normal, book: Book, depth: int = 0) -> bool:
 def _read(found: Normal, at: At, book: Book, seen: set[str], *, keeps: bool, turns: int) -> list[At]:
     """Take in what *at* says; answer the schemas that hold with it."""
     schema = as_schema(at.schema)
-    more = [at.below("allOf", index) for index in range(len(as_list(schema.get("allOf"))))] if "allOf" in schema else []
+    every = () if "allOf" in at.skip else as_list(schema.get("allOf"))
+    more = [at.below("allOf", index) for index in range(len(every))]
     for word in schema:
         if word in at.skip or word in _SILENT or word in _READ_BELOW:
             continue
