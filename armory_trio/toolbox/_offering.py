@@ -229,7 +229,8 @@ class Manifest:
     def write(self, name: str, arguments: Mapping[str, object]) -> Mapping[str, object]:
         """*arguments* as this provider's model would write them: for a history that it did not write itself.
 
-        Arguments that do not fit the contract stay as they are, and so do those that would not come back as the same.
+        Arguments that do not fit the contract stay as they are, and so do those that would come back as something else;
+        a member that is left out may come back as null where null is its default.
 
         Args:
             name: The name or the id of the tool, as calls have it here.

@@ -260,3 +260,24 @@ def test_an_object_that_one_of_two_schemas_closes_is_closed() -> None:
     }
 
     assert plain(only(offered(schema, "gemini", False)).schema)["additionalProperties"] is False
+
+
+@requirement("compiling.way-back")
+def test_null_among_the_choices_behind_a_reference_is_legal_null() -> None:
+    inner = closed({"next": {"$ref": "#/$defs/N"}}, maxProperties=1)
+    node = {"anyOf": [inner, {"enum": [None, "end"]}]}
+    manifest = offered(closed({"n": {"$ref": "#/$defs/N"}}, **{"$defs": {"N": node}}), "openai-chat", True)
+
+    for last in (None, "end"):
+        arguments = {"n": {"next": {"next": last}}}
+        assert manifest.read("t", manifest.write("t", arguments)) == arguments
+
+
+@requirement("compiling.way-back")
+@pytest.mark.parametrize("written", [{}, {"option_1": {}, "option_2": {}}, {"option_9": {}}, "option_1", ["option_1"]])
+def test_what_is_no_one_of_the_named_alternatives_stays_as_it_is(written: object) -> None:
+    either = {"anyOf": [{"type": "array"}, {"type": "array", "items": TEXT}]}
+    manifest = offered(closed({"p": either}, required=["p"]), "openai-chat", True)
+    assert "option_2" in str(only(manifest).schema)
+
+    assert manifest.read("t", {"p": written}) == {"p": written}

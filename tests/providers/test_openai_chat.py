@@ -240,6 +240,7 @@ def test_what_cannot_be_sent_is_described() -> None:
                 TextResourceContent("file:///a.txt", "inside", "text/plain"),
                 BlobResourceContent("file:///a.pdf", b"%PDF", "application/pdf"),
                 BlobResourceContent("file:///a.wav", b"RIFF", "audio/wav"),
+                BlobResourceContent("file:///b.png", b"", "image/png"),
             )
         ]
     )
@@ -255,6 +256,7 @@ def test_what_cannot_be_sent_is_described() -> None:
         "[resource <file:///a.pdf>, application/pdf, 4 bytes: left out, because it is no text, picture or sound]",
         "[resource <file:///a.wav>, audio/wav]",
         "[audio, audio/wav, 4 bytes: left out, because this provider does not take it in a tool result]",
+        "[resource <file:///b.png>, image/png: empty]",
     ]
 
 
