@@ -49,6 +49,7 @@ class Compiler(Page):
         self.definitions: dict[str, object] = {}
         self.codings: dict[str, Coding | None] = {}
         self._names: dict[str, str] = {}
+        self._nulls: dict[str, bool] = {}
         self._waiting: list[tuple[str, At]] = []
         self._places = 0
         self._referred = 0
@@ -145,7 +146,9 @@ class Compiler(Page):
         if note:
             wire = {**note, "anyOf": [wire]}
         shape = Shape(types) if types == frozenset(("object",)) and inner.properties() else Shape(None)
-        return Said(wire, Named(name, self.codings), nullable=takes_null(inner, self.book), shape=shape)
+        if name not in self._nulls:
+            self._nulls[name] = takes_null(inner, self.book)
+        return Said(wire, Named(name, self.codings), nullable=self._nulls[name], shape=shape)
 
     def _name_of(self, target: At) -> str:
         if target.pointer not in self._names:
@@ -216,14 +219,18 @@ class Compiler(Page):
 
     def _union(self, normal: Normal, union: Union, depth: int) -> Said:
         base = normal.rest(union)
-        written = [self.write((*option, *base), normal.stack, depth + 1) for option in union.options]
+        written: list[Said] = []
+        for option in union.options:
+            written.append(self.write((*option, *base), normal.stack, depth + 1))
+            if written[-1].word == "any":
+                if union.keyword == "oneOf":
+                    self.lose(union.pointer, "oneOf", "widened", "it is written as anyOf")
+                return self.anything(normal, union.keyword)
         nulls = sum(said.nullable for said in written)
         nullable = nulls > 0
         some = [said for said in written if said.word not in ("none", "null")]
         if union.keyword == "oneOf" and (len(some) > 1 or nulls > 1):
             self.lose(union.pointer, "oneOf", "widened", "it is written as anyOf")
-        if any(said.word == "any" for said in some):
-            return self.anything(normal, union.keyword)
         options: list[Said] = []
         for said in some:
             _add(options, said)

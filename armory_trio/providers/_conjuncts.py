@@ -55,8 +55,8 @@ _LOOKING: Final = _COUNTING | {
 }
 """The same of an object anywhere inside, for all that we can tell."""
 
-_DEEPEST: Final = 8
-"""Unions inside of unions that are asked whether null is among them; behind that it may be."""
+_MOST_ASKED: Final = 100
+"""Alternatives that are asked whether they take null, before it is taken for granted."""
 
 _REFERRING: Final = frozenset(("anyOf", "$ref", "$dynamicRef"))
 """The same where they stand beside other keywords that limit a value."""
@@ -98,16 +98,30 @@ def counts_members(root: At) -> bool:
     return False
 
 
-def takes_null(normal: Normal, book: Book, depth: int = 0) -> bool:
-    """Whether null may be legal here."""
+def takes_null(normal: Normal, book: Book, asked: dict[tuple[str, ...], bool] | None = None) -> bool:
+    """Whether null may be legal here.
+
+    Args:
+        normal: What is said here.
+        book: The document.
+        asked: What was found of alternatives; one that is asked about while it is looked at is none of its own.
+    """
+    asked = {} if asked is None else asked
     if normal.impossible is not None or (normal.types is not None and "null" not in normal.types):
         return False
     if normal.choices is not None:
         return None in normal.choices[0]
-    return depth > _DEEPEST or all(
-        any(takes_null(gather(option, book, normal.stack, keeps=True), book, depth + 1) for option in union.options)
-        for union in normal.unions
-    )
+    return all(any(_option_takes_null(option, book, asked) for option in union.options) for union in normal.unions)
+
+
+def _option_takes_null(option: tuple[At, ...], book: Book, asked: dict[tuple[str, ...], bool]) -> bool:
+    key = tuple(at.pointer for at in option)
+    if key not in asked:
+        if len(asked) >= _MOST_ASKED:
+            return True
+        asked[key] = False
+        asked[key] = takes_null(gather(option, book, (), keeps=True), book, asked)
+    return asked[key]
 
 
 def _read(found: Normal, at: At, book: Book, seen: set[str], *, keeps: bool, turns: int) -> list[At]:
