@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Final, cast
 
 from ..definitions import thaw_json
@@ -25,6 +27,11 @@ _SINGLE: Final = frozenset(
         *("not", "if", "then", "else", "contentSchema"),
     )
 )
+_EVALUATING: Final = frozenset(
+    (*("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "contains"), "$ref", "$dynamicRef")
+)
+"""Words beside which `unevaluatedItems` may pass over some items."""
+
 _LEFT_OUT: Final = frozenset(
     (
         "$schema",
@@ -153,9 +160,26 @@ class _Copier(Page):
         kinds = schema.get("type")
         arrays = kinds == "array" or "array" in as_list(kinds)
         if arrays and not made.keys() & {"items", "prefixItems"}:
-            made["items"] = {}
-            self.lose(at.pointer, "items", "added", "every array says what its items are")
+            self._say_items(made, at)
         return made
+
+    def _say_items(self, made: dict[str, object], at: At) -> None:
+        """Say in an array what its items are, since every array has to."""
+        if "unevaluatedItems" in made and not made.keys() & _EVALUATING:
+            made["items"] = made.pop("unevaluatedItems")  # nothing else has looked at them: it is about all of them
+            self.lose(at.pointer, "unevaluatedItems", "added", "it is said as items, which every array has")
+            return
+        made["items"] = {}
+        if self._looks_back:  # whatever items says counts as looked at, so that unevaluatedItems passes over it
+            self.lose(
+                at.pointer, "items", "narrowed", "every array says what its items are, and unevaluatedItems looks back"
+            )
+        else:
+            self.lose(at.pointer, "items", "added", "every array says what its items are")
+
+    @cached_property
+    def _looks_back(self) -> bool:
+        return _mentions(self.book.root.schema, "unevaluatedItems")
 
     def _copy_word(self, made: dict[str, object], at: At, word: str, value: object, depth: int) -> None:
         if not _is_well_formed(word, value):
@@ -207,6 +231,20 @@ class _Copier(Page):
                 self.lose("#", word, "dropped", "members of the root are called otherwise here")
         entries = [Member(name, wire) for name, wire in wires.items()]
         return Objects({each.name: each for each in entries}, {each.wire: each for each in entries})
+
+
+def _mentions(schema: object, word: str) -> bool:
+    """Whether *word* stands anywhere in *schema*, if only as the name of a member."""
+    waiting = [schema]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, Mapping):
+            if word in inner:
+                return True
+            waiting += cast("Mapping[str, object]", inner).values()
+        else:
+            waiting += as_list(inner)
+    return False
 
 
 def _is_well_formed(word: str, value: object) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import jsonschema_rs
 import pytest
 
 from armory_trio import define_tool
@@ -281,3 +282,35 @@ def test_what_is_no_one_of_the_named_alternatives_stays_as_it_is(written: object
     assert "option_2" in str(only(manifest).schema)
 
     assert manifest.read("t", {"p": written}) == {"p": written}
+
+
+@requirement("compiling.way-back", "compiling.losses")
+def test_items_that_every_array_gets_do_not_hide_what_nothing_else_may_look_at() -> None:
+    lists: Json = {"type": "array", "unevaluatedItems": False}
+    schema = closed({"c": {"oneOf": [{"const": [""]}, lists]}})
+    tool = only(offered(schema, "openai-chat", strict=False))
+    told = plain(tool.schema)
+    assert isinstance(told, dict)
+
+    legal = jsonschema_rs.validator_for(told).is_valid
+
+    assert [legal({"c": [""]}), legal({"c": []}), legal({"c": ["a"]})] == [True, True, False]
+    assert not [loss for loss in tool.losses if loss.action == "narrowed"]
+
+
+@requirement("compiling.losses")
+@pytest.mark.parametrize(
+    "inner",
+    [
+        {"type": "array", "contains": {"const": 1}, "unevaluatedItems": False},
+        {"allOf": [{"type": "array"}], "unevaluatedItems": False},
+    ],
+    ids=["beside a word that looks", "from outside"],
+)
+def test_items_that_hide_something_from_unevaluated_items_are_told_as_what_may_refuse_too_much(inner: Json) -> None:
+    tool = only(offered(closed({"c": {"oneOf": [{"const": [""]}, inner]}}), "openai-chat", strict=False))
+
+    assert ("items", "narrowed") in lost(tool)
+    assert ("items", "narrowed") not in lost(
+        only(offered(closed({"c": {"type": "array"}}), "openai-chat", strict=False))
+    )
