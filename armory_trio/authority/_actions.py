@@ -14,7 +14,7 @@ from typing import Final, cast
 import msgspec
 
 from ..definitions import RequestContext, ToolDefinition, canonical_text, schema_digest, sha256_hex
-from ..definitions._checks import shown
+from ..definitions._checks import a_kind, shown
 from ..errors import JsonError
 
 PROFILE: Final = "llm-core.action/v1"
@@ -252,7 +252,7 @@ def _check_signed(document: object, key: object) -> None:
     if not isinstance(document, ActionDocument):
         raise TypeError(f"document is {shown(document)}; give what bind_action answered")
     if not isinstance(key, KeyRef):
-        raise TypeError(f"key is a {type(key).__name__}; give a KeyRef")
+        raise TypeError(f"key is {a_kind(key)}; give a KeyRef")
 
 
 def _check_reference(field: str, value: object) -> None:

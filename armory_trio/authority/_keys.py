@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NoReturn, Protocol, Self, TypeGuard, cast, final
 
-from ..definitions._checks import shown
+from ..definitions._checks import a_kind, shown
 from ..errors import DefinitionError
 from ._actions import KeyRef
 
@@ -43,7 +43,7 @@ class _Unwritable:
         return self
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise TypeError(f"a {type(self).__name__} can't be pickled: make it from the secrets where it is needed")
+        raise TypeError(f"{a_kind(self)} can't be pickled: make it from the secrets where it is needed")
 
 
 @final
@@ -98,7 +98,7 @@ def _keyed(secret: object) -> tuple[hmac.HMAC | None, str]:
         except UnicodeEncodeError:
             return None, "must be text that UTF-8 can say, or bytes"
     if not isinstance(secret, bytes | bytearray | memoryview):
-        return None, f"must be bytes or text, not a {type(secret).__name__}"
+        return None, f"must be bytes or text, not {a_kind(secret)}"
     raw = bytes(cast("bytes", secret))
     return (hmac.new(raw, digestmod="sha256"), "") if raw else (None, "is empty")
 
@@ -176,20 +176,20 @@ class Keyring(_Unwritable):
 
 def _mapping(keys: object) -> Mapping[str, object]:
     if not isinstance(keys, Mapping):
-        raise DefinitionError("Keyring", "keys", f"must map domains to keys, not be a {type(keys).__name__}")
+        raise DefinitionError("Keyring", "keys", f"must map domains to keys, not be {a_kind(keys)}")
     return cast("Mapping[str, object]", keys)
 
 
 def _listed(domain: str, listed: object) -> list[SigningKey]:
     wanted = "must be a list of SigningKey objects"  # what was given in place of one may be a secret: it isn't quoted
     if not isinstance(listed, list | tuple):
-        raise DefinitionError("Keyring", domain, f"{wanted}, not a {type(listed).__name__}")
+        raise DefinitionError("Keyring", domain, f"{wanted}, not {a_kind(listed)}")
     found = cast("list[object] | tuple[object, ...]", listed)
     if not found:
         raise DefinitionError("Keyring", domain, f"{wanted}, and not empty")
     for given in found:
         if not is_key(given):
-            raise DefinitionError("Keyring", domain, f"{wanted}, and one is a {type(given).__name__}")
+            raise DefinitionError("Keyring", domain, f"{wanted}, and one is {a_kind(given)}")
     return cast("list[SigningKey]", list(found))
 
 

@@ -17,7 +17,7 @@ from typing import Final, Literal, cast, get_args
 import msgspec
 
 from ..definitions._canonical import canonical_bytes
-from ..definitions._checks import one_of, shown
+from ..definitions._checks import a_kind, one_of, shown
 from ..errors import ArmoryError
 from ._keys import KeyResolver, SigningKey, is_key, reference
 
@@ -173,4 +173,4 @@ async def _found(answer: SigningKey | Awaitable[SigningKey | None] | None) -> Si
     if found is None or is_key(found):
         return found
     # It may be a bare secret: only its type is told.
-    raise SignatureError("wrong-key", f"the resolver answered a {type(found).__name__}, not a SigningKey")
+    raise SignatureError("wrong-key", f"the resolver answered {a_kind(found)}, not a SigningKey")

@@ -16,6 +16,8 @@ from ..errors import DefinitionError
 _SHOWN: Final = 60
 """Characters of a wrong value that an error quotes: enough to recognise it, short enough for one line."""
 
+_VOWELS: Final = frozenset("AEIOUaeiou")
+
 _LONGEST: Final = 1_000
 """Characters of a word that may be a misspelling. A longer one is none, and each of them costs time."""
 
@@ -36,6 +38,16 @@ def shown(value: object) -> str:
     except Exception:  # noqa: BLE001  # code of the caller's own: what is to be said is that the value is wrong
         text = f"<{type(value).__name__}>"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def with_article(word: str) -> str:
+    """*word* with the article that it is read with, by its first letter."""
+    return f"an {word}" if word[:1] in _VOWELS else f"a {word}"
+
+
+def a_kind(value: object) -> str:
+    """What *value* is, by its type: ``None``, ``an int``, ``a Toolbox``. Nothing of the value itself."""
+    return "None" if value is None else with_article(type(value).__name__)
 
 
 def told(error: BaseException) -> str:
@@ -89,7 +101,7 @@ def flag(subject: str, field: str, value: object) -> None:
 def instance(subject: str, field: str, value: object, kind: type) -> None:
     """Refuse *value* unless it is None or a *kind*."""
     if value is not None and not isinstance(value, kind):
-        raise DefinitionError(subject, field, f"must be a {kind.__name__}, not {shown(value)}")
+        raise DefinitionError(subject, field, f"must be {with_article(kind.__name__)}, not {shown(value)}")
 
 
 def text(subject: str, field: str, value: object, *, blank: bool = True) -> None:

@@ -14,7 +14,7 @@ from typing import Final, Literal, TypedDict, cast, get_args
 import attrs
 
 from ..errors import DefinitionError
-from ._checks import flag, members, named, names, one_of, shown
+from ._checks import flag, members, named, names, one_of, shown, with_article
 from ._value import Value
 
 EffectClass = Literal["read-only", "reversible", "external-write", "destructive", "privileged"]
@@ -113,7 +113,9 @@ class EffectDeclaration(Value):
     def __attrs_post_init__(self) -> None:
         one_of(_SUBJECT, "class", self.class_, get_args(EffectClass))
         if self.class_ != "read-only" and not self.targets:
-            raise DefinitionError(_SUBJECT, "targets", f"a {self.class_} effect must state at least one target")
+            raise DefinitionError(
+                _SUBJECT, "targets", f"{with_article(self.class_)} effect must state at least one target"
+            )
 
     def wire(self) -> dict[str, object]:
         """The dict that stands in action documents and manifests."""
@@ -141,7 +143,7 @@ def parse_effect(value: object) -> EffectDeclaration:
         return EffectDeclaration("read-only")
     one_of(_SUBJECT, "class", value, get_args(EffectClass))
     example = f'{{"class": "{value}", "targets": [{{"kind": "service", "id": "..."}}]}}'
-    raise DefinitionError(_SUBJECT, "targets", f"a {value} effect must state its targets: {example}")
+    raise DefinitionError(_SUBJECT, "targets", f"{with_article(value)} effect must state its targets: {example}")
 
 
 def _targets(value: object) -> list[EffectTarget]:

@@ -25,6 +25,7 @@ from ..authority.policy import (
     begin,
 )
 from ..definitions import PendingApproval, canonical_text, thaw_json
+from ..definitions._checks import with_article
 from ..definitions._exceptions import Withheld
 from ..errors import ApprovalError, JsonError
 from ..toolbox import Toolbox
@@ -343,8 +344,8 @@ def _read_answer(question: Pause, record: Record, permit: Permit, answer: object
             _edited(question, record, permit, said)
             return
         if answer is not False and answer is not said:
-            kind = _kind_of(answer)
-            _log.warning("the approval handler answered a %s for %s; only True lets a call run", kind, record.name)
+            kind = "None" if answer is None else with_article(_kind_of(answer))
+            _log.warning("the approval handler answered %s for %s; only True lets a call run", kind, record.name)
         tell_resolved(record, "denied")
         refuse(record, "permission", "HUMAN_DENIED", said.reason)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 import trio
 
 from ..definitions import RequestContext, Tool, ToolResult
+from ..definitions._checks import shown, with_article
 from ..definitions._minting import IDS
 from ..errors import DefinitionError
 from ..toolbox import Toolbox
@@ -54,7 +55,7 @@ def _check_kinds(toolbox: object, loops: object, resolution: object, *given: obj
 
 def _require_kind(name: str, value: object, kind: type | tuple[type, ...], wanted: str) -> None:
     if not isinstance(value, kind):
-        raise DefinitionError("open_supervisor", name, f"is {value!r}; give a {wanted}")
+        raise DefinitionError("open_supervisor", name, f"is {shown(value)}; give {with_article(wanted)}")
 
 
 _KINDS: Final[dict[str, type | tuple[type, ...]]] = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, cast, get_args
 
 import msgspec
 
 from ..definitions import RequestContext
-from ..definitions._checks import shown
+from ..definitions._checks import near, shown
 from ..errors import DefinitionError
 from ._authority import Authority
 
@@ -43,6 +43,7 @@ class Options(msgspec.Struct, frozen=True):
 
 
 NO_OPTIONS: Final = Options()
+_NAMES: Final = tuple(name for name in Options.__struct_fields__ if name != "asks_ledger")
 DIRECTLY: Final = Options()
 """Those of a call that a host makes of its own function: nobody is asked whether it may."""
 
@@ -56,6 +57,7 @@ def freeze_options(given: CallOptions) -> Options:
     """
     if not given:
         return NO_OPTIONS
+    _require_known(given)
     options = Options(**given)
     for name, seconds in (
         ("timeout", options.timeout),
@@ -83,6 +85,14 @@ def freeze_options(given: CallOptions) -> Options:
     if options.elicit is not None and not callable(options.elicit):
         raise TypeError(f"elicit={options.elicit!r}: give an async function that answers an ElicitRequest")
     return options
+
+
+def _require_known(given: Iterable[str]) -> None:
+    for name in given:
+        if name not in _NAMES:
+            hint = near(name, _NAMES, 1)
+            meant = f"did you mean {hint[0]!r}?" if hint else f"there are {', '.join(_NAMES)}"
+            raise TypeError(f"a call has no option {name!r}; {meant}")
 
 
 def _is_number(value: object) -> bool:

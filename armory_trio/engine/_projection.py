@@ -8,6 +8,7 @@ from typing import Final, Literal, cast
 import msgspec
 
 from ..definitions import RequestContext
+from ..definitions._checks import a_kind
 from ..definitions._values import Audience
 from ._lifecycle import Abort, Progress, Snapshot
 
@@ -120,9 +121,9 @@ def project_snapshot(
 
 def _check(snapshot: object, request_context: object) -> None:
     if not isinstance(snapshot, Snapshot):
-        raise TypeError(f"project_snapshot takes a Snapshot, not a {type(snapshot).__name__}")
+        raise TypeError(f"project_snapshot takes a Snapshot, not {a_kind(snapshot)}")
     if not isinstance(request_context, RequestContext | None):
-        raise TypeError(f"request_context is a {type(request_context).__name__}; give a RequestContext or None")
+        raise TypeError(f"request_context is {a_kind(request_context)}; give a RequestContext or None")
 
 
 def _require_tenant(snapshot: Snapshot, tenant: str | None, request_context: RequestContext | None) -> None:

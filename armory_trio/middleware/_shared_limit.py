@@ -13,6 +13,7 @@ import attrs
 import trio
 
 from ..buckets import BucketStore, Rate
+from ..definitions._checks import a_kind
 from ._state import PerRun
 
 WhenUnavailable = Literal["refuse", "allow", "local"]
@@ -194,6 +195,6 @@ def _portable(key: object) -> object:
     if isinstance(key, tuple):
         return [_portable(part) for part in cast("tuple[object, ...]", key)]
     raise TypeError(
-        f"a limit that hosts share can't tell buckets apart by a {type(key).__name__}; answer text, a whole number, None "
+        f"a limit that hosts share can't tell buckets apart by {a_kind(key)}; answer text, a whole number, None "
         "or a tuple of these"
     )

@@ -16,7 +16,10 @@ from armory_trio import Toolbox, tool
 from armory_trio.kits.search import LocalEmbedder
 from armory_trio.toolbox.search import CachedEmbedder
 
-from .shelf import Shelf
+try:
+    from .shelf import Shelf
+except ModuleNotFoundError as missing:
+    sys.exit(f"no package {missing.name}: pip install -r examples/vector_search/requirements.txt")
 
 
 @tool(effect="read-only")

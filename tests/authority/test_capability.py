@@ -259,7 +259,7 @@ def test_a_gate_that_raises_says_so_only_of_tools_that_are_listed() -> None:
         ("work", {}, "HeadlessPolicy: allow: must be a list of names"),
         (["work"], {"deny": [5]}, "HeadlessPolicy: deny[0]: must be text, not 5"),
         (["work"], {"gate": True}, "HeadlessPolicy: gate: must be a function"),
-        (["work"], {"capability": "never"}, "HeadlessPolicy: capability: must be a ApprovalPolicy, not 'never'"),
+        (["work"], {"capability": "never"}, "HeadlessPolicy: capability: must be an ApprovalPolicy, not 'never'"),
     ],
 )
 def test_a_headless_policy_made_wrongly_says_so(allow: object, options: dict[str, object], told: str) -> None:

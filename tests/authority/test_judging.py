@@ -446,7 +446,7 @@ class Uncallable:
         ({"tool_policy": Saying}, "policy: tool_policy: must be a function, or have a method before_execute"),
         ({"policy": Uncallable()}, "policy: policy: must be a function, or have a method before_execute"),
         ({"gates": True}, "policy: gates: must be a Gates, not True"),
-        ({"approval_policy": "always"}, "policy: approval_policy: must be a ApprovalPolicy, not 'always'"),
+        ({"approval_policy": "always"}, "policy: approval_policy: must be an ApprovalPolicy, not 'always'"),
     ],
 )
 def test_rules_made_wrongly_say_so(options: dict[str, object], told: str) -> None:

@@ -37,6 +37,7 @@ HUGE = 10**400
     [
         ({"toolbox": [add]}, "toolbox: is .*; give a Toolbox"),
         ({"limits": {}}, "limits: is {}; give a Limits"),
+        ({"limits": list(range(100))}, r"limits: is \[0, 1, .*\.\.\.; give a Limits"),
         ({"budget": 5}, "budget: is 5; give a Budget or None"),
         ({"retention": 5}, "retention: is 5; give a Retention"),
         ({"default_request_context": {}}, "default_request_context: is {}; give a RequestContext or None"),
@@ -59,6 +60,9 @@ async def test_a_wrong_option_of_a_supervisor_names_what_would_be_right(given: d
     ("call", "options", "words"),
     [
         ("add", {}, "'add' is no ToolCall"),
+        (ToolCall("add"), {"owner": "ann"}, "a call has no option 'owner'; did you mean 'owner_id'"),
+        (ToolCall("add"), {"zzz": 1}, "a call has no option 'zzz'; there are owner_id, timeout, .*, error_detail$"),
+        (ToolCall("add"), {"asks_ledger": True}, "a call has no option 'asks_ledger'"),
         (ToolCall("add"), {"owner_id": 7}, "owner_id=7: give a string"),
         (ToolCall("add"), {"request_context": {}}, "request_context={}: give a RequestContext"),
         (ToolCall("add"), {"elicit": 3}, "elicit=3: give an async function"),

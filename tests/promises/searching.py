@@ -12,6 +12,10 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design section 4, surroundings 2.6",
         "Vectors of tools can be kept in a database: made once for each definition, and found after a restart.",
     ),
+    "examples.vector-search.missing": Requirement(
+        "surroundings 2.6",
+        "Without its packages the example of a vector database says what to install, and ends with 1.",
+    ),
     "toolbox.search.fields": Requirement(
         "design section 17, surroundings 2.5",
         "A tool is found by words of its name, tags, description, parameters at any depth, their texts and values, and examples.",

@@ -12,6 +12,7 @@ import msgspec
 import trio
 
 from ...definitions import ToolResult, canonical_text
+from ...definitions._checks import a_kind
 from ...ledger import (
     Answer,
     Attempt,
@@ -60,7 +61,7 @@ def key_of(record: Record, plan: Plan) -> str | None:
     if not isinstance(found, str):
         if inspect.iscoroutine(found):
             found.close()
-        raise TypeError(f"idempotency_key answered a {type(found).__name__}; answer text, or None")
+        raise TypeError(f"idempotency_key answered {a_kind(found)}; answer text, or None")
     return found if found.strip() else None
 
 

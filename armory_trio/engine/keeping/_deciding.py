@@ -12,7 +12,7 @@ import msgspec
 import trio
 
 from ...definitions import Tool, canonical_text
-from ...definitions._checks import flag
+from ...definitions._checks import a_kind, flag
 from ...definitions._exceptions import Withheld
 from ...definitions._outputs import OutputContract
 from ...errors import StoreUnavailable
@@ -271,7 +271,7 @@ async def _signed(
 
 def _required(answer: object) -> Reconciled:
     if not isinstance(answer, Reconciled):
-        raise TypeError(f"it answered a {type(answer).__name__}; answer Reconciled(...), or None")
+        raise TypeError(f"it answered {a_kind(answer)}; answer Reconciled(...), or None")
     return answer
 
 

@@ -11,6 +11,7 @@ import msgspec
 import trio
 
 from ...definitions import EffectRecord, Idempotency, ToolFailure, ToolResult
+from ...definitions._checks import a_kind
 from ...definitions._exceptions import Withheld
 from ...errors import ArmoryError
 from .._concurrency import Latch, raise_interrupt
@@ -344,7 +345,7 @@ def _require_meant(operation: Operation, answer: object) -> None:
     from ...ledger import Answer, Claim, Fresh, Refused, Resolve, key_text  # noqa: PLC0415  # loaded by then
 
     if not isinstance(answer, Answer):
-        raise LedgerUnavailable(f"it answered a {type(answer).__name__}, which is no answer")
+        raise LedgerUnavailable(f"it answered {a_kind(answer)}, which is no answer")
     attempt = None if isinstance(answer, Refused) else answer.attempt
     if attempt is not None and attempt.key != key_text(operation):
         raise LedgerUnavailable("it answered about another key")

@@ -13,6 +13,7 @@ from typing import Final, cast
 import msgspec
 import yaml
 
+from ...definitions._checks import a_kind, shown
 from ...errors import DefinitionError
 from ._json import is_array, is_object
 
@@ -41,11 +42,12 @@ def read_document(source: object, name: str) -> Mapping[str, object]:
             source = source.read_bytes()
         except OSError as error:
             raise DefinitionError(SUBJECT, name, f"can't be read: {error.strerror or type(error).__name__}") from error
-    source = _decoded(source, name) if isinstance(source, str | bytes) else _Copy(name, None).of(source, 0)
-    if not is_object(source):
+    decoded = _decoded(source, name) if isinstance(source, str | bytes) else _Copy(name, None).of(source, 0)
+    if not is_object(decoded):
         wanted = "an object, its text, or a pathlib.Path to it"
-        raise DefinitionError(SUBJECT, name, f"must be {wanted}, not {type(source).__name__}")
-    return source
+        found = f"the text {shown(source)}" if isinstance(decoded, str) else a_kind(decoded)
+        raise DefinitionError(SUBJECT, name, f"must be {wanted}, not {found}")
+    return decoded
 
 
 def _decoded(text: str | bytes, name: str) -> object:
@@ -122,7 +124,7 @@ class _Copy:
             return value
         if isinstance(value, date):  # YAML 1.1 has them, and a host may have read its document with a loader of that
             return value.isoformat()
-        raise DefinitionError(SUBJECT, self._name, f"holds a {type(value).__name__}, which JSON has not")
+        raise DefinitionError(SUBJECT, self._name, f"holds {a_kind(value)}, which JSON has not")
 
     def _key(self, key: object) -> str:
         """A key as JSON has it: the responses of a YAML document are often numbers."""
@@ -130,4 +132,4 @@ class _Copy:
             return key
         if key is None or isinstance(key, int | float | date):
             return key.isoformat() if isinstance(key, date) else msgspec.json.encode(key).decode()
-        raise DefinitionError(SUBJECT, self._name, f"has a key that is a {type(key).__name__}, which JSON has not")
+        raise DefinitionError(SUBJECT, self._name, f"has a key that is {a_kind(key)}, which JSON has not")

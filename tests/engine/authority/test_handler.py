@@ -108,6 +108,16 @@ async def test_nothing_but_true_lets_it_run(answer: object, way: str) -> None:
 
 
 @requirement("approving.handler")
+@pytest.mark.parametrize(("answer", "told"), [(None, "None"), (1, "an int"), ("yes", "a str"), (Ask("?"), "an Ask")])
+async def test_the_log_says_what_was_answered_in_place_of_true(
+    answer: object, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await answered(at_once(answer), bank(Book()))
+    [line] = caplog.messages
+    assert line.startswith(f"the approval handler answered {told} for ")
+
+
+@requirement("approving.handler")
 async def test_a_denial_says_why() -> None:
     book = Book()
     result = await answered(at_once(Deny("not on a Sunday")), bank(book))

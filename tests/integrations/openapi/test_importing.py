@@ -73,8 +73,9 @@ def test_versions_that_only_add_are_taken(version: str) -> None:
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        (3, "must be an object"),
+        (3, "must be an object, .*, not an int$"),
         ("just words", "must be an object"),
+        ("pets.yaml", r"must be an object, its text, or a pathlib\.Path to it, not the text 'pets\.yaml'"),
         ("[1]", "must be an object"),
         ("a: [", "neither JSON nor YAML"),
         ('{"openapi": ', "neither JSON nor YAML"),
