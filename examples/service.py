@@ -58,7 +58,7 @@ async def one_order(supervisor: Supervisor, order: int) -> None:
 
 
 async def take_orders(supervisor: Supervisor, orders: Iterable[int]) -> None:
-    """Where the work comes from. Here it is counted; in earnest it is a queue or a socket."""
+    """Where the work comes from. Here it is counted; in a real service it is a queue or a socket."""
     async with trio.open_nursery() as nursery:
         for order in orders:
             if supervisor.closed:

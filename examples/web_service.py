@@ -67,7 +67,7 @@ def host_of(request: Request) -> AsyncioHost:
 
 
 def context_of(x_user: Annotated[str, Header()]) -> RequestContext:
-    """On whose behalf a request is. Here it says so itself; in earnest it is whom you have authenticated."""
+    """On whose behalf a request is. Here it says so itself; in a real service it is whoever was authenticated."""
     return RequestContext(principal=x_user, owner=x_user)
 
 

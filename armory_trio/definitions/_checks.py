@@ -50,6 +50,12 @@ def a_kind(value: object) -> str:
     return "None" if value is None else with_article(type(value).__name__)
 
 
+def lacking(value: object, member: str, part: str) -> str:
+    """That *value* has no *member*; and that its *part* was meant, if it has one, such as a store its ledger."""
+    meant = f"; give its {part}" if hasattr(value, part) else ""
+    return f"{a_kind(value)} has no {member}{meant}"
+
+
 def told(error: BaseException) -> str:
     """Type and text of *error*; only its type if it has no text, or its text can't be told."""
     try:

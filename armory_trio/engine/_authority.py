@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from ..authority import Revisions
-from ..definitions._checks import a_kind, instance, seconds, shown
+from ..definitions._checks import instance, lacking, seconds, shown
 from ..errors import DefinitionError
 
 if TYPE_CHECKING:  # loaded by who signs something
@@ -110,7 +110,7 @@ def _require(value: object, field: str, methods: tuple[str, ...], wanted: str) -
     missing = [name for name in methods if value is not None and not callable(getattr(value, name, None))]
     if missing:
         # Only its type is told: somebody may have given a secret in place of what holds one.
-        raise _wrong(field, f"must be {wanted}; {a_kind(value)} has no {missing[0]}")
+        raise _wrong(field, f"must be {wanted}; {lacking(value, missing[0], field)}")
 
 
 def _wrong(field: str, reason: str) -> DefinitionError:

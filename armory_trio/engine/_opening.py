@@ -58,6 +58,17 @@ def _require_kind(name: str, value: object, kind: type | tuple[type, ...], wante
         raise DefinitionError("open_supervisor", name, f"is {shown(value)}; give {with_article(wanted)}")
 
 
+def require_supervisor(subject: str, value: object) -> None:
+    """Refuse *value* unless it is what `open_supervisor` gives.
+
+    Raises:
+        DefinitionError: It is something else, such as a toolbox, or the host of a program that does not run on trio.
+    """
+    if not isinstance(value, Supervisor):
+        wanted = "what open_supervisor gives; of an asyncio host that is host.supervisor, and host.call hands on that of threads"
+        raise DefinitionError(subject, "supervisor", f"is {shown(value)}; give {wanted}")
+
+
 _KINDS: Final[dict[str, type | tuple[type, ...]]] = {
     "limits": Limits,
     "budget": (Budget, type(None)),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import trio
 
-from ..definitions._checks import a_kind
+from ..definitions._checks import lacking
 from ..definitions._exceptions import Withheld
 from ..errors import DefinitionError
 from ._concurrency import Latch, Signal, is_cancelled, raise_interrupt
@@ -63,7 +63,7 @@ def require_journal(store: object) -> None:
     """
     missing = [name for name in _METHODS if not callable(getattr(store, name, None))]
     if missing:
-        reason = f"must be a JournalStore with all of its methods; {a_kind(store)} has no {missing[0]}"
+        reason = f"must be a JournalStore with all of its methods; {lacking(store, missing[0], 'journal')}"
         raise DefinitionError("open_supervisor", "journal", reason)
 
 

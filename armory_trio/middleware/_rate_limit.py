@@ -12,7 +12,7 @@ import trio
 
 from ..buckets import BucketStore, Rate
 from ..definitions import CallNext, MiddlewareCall, ToolContext, ToolFailure
-from ..definitions._checks import a_kind, count, one_of, seconds, text
+from ..definitions._checks import count, lacking, one_of, seconds, text
 from ..definitions._functions import require_plain
 from ..errors import DefinitionError
 from ._holding import Run, hold_work
@@ -147,7 +147,7 @@ def _shared(store: BucketStore | None, name: str | None, rate: Rate) -> SharedLi
         return None
     missing = [method for method in ("now", "take") if not callable(getattr(store, method, None))]
     if missing:
-        reason = f"must be a BucketStore with all of its methods; {a_kind(store)} has no {missing[0]}"
+        reason = f"must be a BucketStore with all of its methods; {lacking(store, missing[0], 'buckets')}"
         raise DefinitionError(_SUBJECT, "store", reason)
     if name is None:
         raise DefinitionError(_SUBJECT, "name", "is missing; say what the limit is called in the store")

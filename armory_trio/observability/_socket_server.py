@@ -20,6 +20,7 @@ import trio
 from ..definitions._exceptions import Withheld
 from ..engine import Supervisor
 from ..engine._concurrency import open_private_nursery
+from ..engine._opening import require_supervisor
 from ._socket_desk import Desk
 from ._socket_lines import Lines, LineTooLong
 from ._socket_messages import (
@@ -242,9 +243,11 @@ async def serve_live_view(
     Left or cancelled: viewers are let go, and the socket is removed.
 
     Raises:
+        DefinitionError: *supervisor* is none.
         LiveViewError: The socket cannot be made, or another host listens there. A socket that a dead host left is
             replaced.
     """
+    require_supervisor("serve_live_view", supervisor)
     name = Path(sys.argv[0]).stem if name is None else name
     with _place_of(name, path) as place:
         desk = Desk(supervisor, name or "host", allow_abort=allow_abort)

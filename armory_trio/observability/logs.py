@@ -16,6 +16,7 @@ from structlog.typing import Processor
 
 from ..definitions._exceptions import Withheld
 from ..engine import Supervisor
+from ..engine._opening import require_supervisor
 from ..errors import DefinitionError
 from ._lines import Lines, Logger
 from ._redaction import REDACTED, Redaction
@@ -55,8 +56,9 @@ def log_executions(
         What stops it. It stops by itself when the supervisor is closed.
 
     Raises:
-        DefinitionError: *identify* names something else than there is.
+        DefinitionError: *supervisor* is none, or *identify* names something else than there is.
     """
+    require_supervisor("log_executions", supervisor)
     said = check_identities("log_executions", identify)
     chosen = logger if logger is not None else cast("Logger", structlog.get_logger("armory_trio.executions"))
     return supervisor.executions.attach(Lines(chosen, said))

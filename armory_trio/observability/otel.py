@@ -23,6 +23,7 @@ from ..engine import (
     Supervisor,
     WaitEnded,
 )
+from ..engine._opening import require_supervisor
 from ._metrics import SCOPE, Measures
 from ._propagation import PROCESS_CONTEXT, Trace, trace_context_of, with_trace_context
 from ._spans import Spans
@@ -113,8 +114,9 @@ def instrument(
         What stops it, and ends the spans that are open. It stops by itself when the supervisor is closed.
 
     Raises:
-        DefinitionError: *identify* names something else.
+        DefinitionError: *supervisor* is none, or *identify* names something else.
     """
+    require_supervisor("instrument", supervisor)
     said = check_identities("instrument", identify)
     tracers = tracer_provider if tracer_provider is not None else trace.get_tracer_provider()
     meters = meter_provider if meter_provider is not None else metrics.get_meter_provider()

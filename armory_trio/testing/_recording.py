@@ -19,6 +19,7 @@ from ..engine import (
 )
 from ..engine._execution import Core, Record
 from ..engine._feed import EventReader
+from ..engine._opening import require_supervisor
 from ._history import CallHistory, RecordedCall
 
 P = ParamSpec("P")
@@ -89,7 +90,11 @@ def record_calls(supervisor: Supervisor) -> Generator[CallHistory]:
     `Toolbox.execute`, have supervisors of their own, so they are not there, either.
 
     Nothing about the calls is changed by it, and what was recorded stays readable after the block.
+
+    Raises:
+        DefinitionError: *supervisor* is none.
     """
+    require_supervisor("record_calls", supervisor)
     history = CallHistory()
     core = supervisor._core  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # a reader of events comes too late for the arguments
     tap = _Tap(core, history)

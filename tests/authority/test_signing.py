@@ -441,7 +441,7 @@ async def test_neither_logs_nor_errors_hold_the_secret(caplog: pytest.LogCapture
         (b"SECRET", "2026-09", "SigningKey: id: must be 1 to 255"),
         ("k", "", "SigningKey: secret: is empty"),
         ("k", b"", "SigningKey: secret: is empty"),
-        ("k", None, "SigningKey: secret: must be bytes or text, not a NoneType"),
+        ("k", None, "SigningKey: secret: must be bytes or text, not None"),
         ("k", ["SECRET"], "SigningKey: secret: must be bytes or text, not a list"),
         ("k", "SECRET\ud800", "SigningKey: secret: must be text that UTF-8 can say, or bytes"),
     ],

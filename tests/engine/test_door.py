@@ -55,6 +55,20 @@ async def test_a_wrong_option_of_a_supervisor_names_what_would_be_right(given: d
             pytest.fail("it opened")
 
 
+class _Shelf:
+    """What holds stores, as an open database does, and is none itself."""
+
+    approvals = grants = journal = ledger = buckets = object()
+
+
+@requirement("engine.options")
+@pytest.mark.parametrize("part", ["approvals", "grants", "journal", "ledger"])
+async def test_a_whole_database_in_place_of_a_store_is_told_which_part_is_meant(part: str) -> None:
+    with pytest.raises(DefinitionError, match=f"{part}: must be an? .*; a _Shelf has no .*; give its {part}$"):
+        async with open_supervisor(Toolbox([add]), **{part: _Shelf()}):  # type: ignore[arg-type]  # rubbish is what is tested
+            pytest.fail("it opened")
+
+
 @requirement("engine.options")
 @pytest.mark.parametrize(
     ("call", "options", "words"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Final, cast
 
 import pytest
@@ -125,7 +126,7 @@ async def test_a_shared_bucket_is_for_one_owner_or_for_what_a_function_says() ->
     async with open_supervisor(Toolbox([watch], middleware=[by_nothing])) as supervisor:
         result = await supervisor.execute(NOW)
         assert result.error is not None
-        assert "can't tell buckets apart by a object" in result.error.message
+        assert "can't tell buckets apart by an object" in result.error.message
 
 
 @requirement("rate-limit.shared-order")
@@ -313,13 +314,19 @@ async def test_those_who_wait_together_learn_together_that_the_store_is_gone(
             lambda: RateLimit(1, per=1.0, store=cast("BucketStore", "store.db"), name="x"),
             "store: must be a BucketStore",
         ),
+        (
+            lambda: RateLimit(
+                1, per=1.0, store=cast("BucketStore", SimpleNamespace(buckets=MemoryBuckets())), name="x"
+            ),
+            "store: must be a BucketStore .*; give its buckets",
+        ),
         (lambda: RateLimit(10**6, per=1.0, store=MemoryBuckets(), name="x"), "per: lets more than 10000 calls begin"),
         (
             lambda: RateLimit(1, per=1.0, when_unavailable=cast("object", "wait")),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
             "when_unavailable: 'wait' is not one of refuse, allow, local",
         ),
     ],
-    ids=["nameless", "storeless", "blank", "no-store", "too-often", "no-choice"],
+    ids=["nameless", "storeless", "blank", "no-store", "all-of-it", "too-often", "no-choice"],
 )
 def test_a_shared_limit_that_makes_no_sense_is_refused(make: Callable[[], RateLimit], said: str) -> None:
     with pytest.raises(DefinitionError, match=said):

@@ -8,6 +8,10 @@ from typing import Final
 from ._promise import Requirement
 
 PROMISES: Final[Mapping[str, Requirement]] = {
+    "telemetry.supervisor": Requirement(
+        "design 13",
+        "What watches, serves or records a supervisor refuses anything else, such as a host, and says what to give.",
+    ),
     "telemetry.conventions": Requirement(
         "design 13, surroundings 5, armorer-core 4D",
         "Each execution has one span, called and described as the conventions for generative AI publish it.",

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from ....definitions._checks import seconds, text
 from ....engine import ErrorDetail, Supervisor
 from ....engine._concurrency import open_private_nursery
+from ....engine._opening import require_supervisor
 from ....errors import DefinitionError
 from ._calls import Calls, Terms
 from ._catalogue import Catalogue, Entry, Visible
@@ -286,8 +287,7 @@ class McpServer:
 
 
 def _check(supervisor: object, name: object, version: object, error_detail: object, page_size: object) -> None:
-    if not isinstance(supervisor, Supervisor):
-        raise DefinitionError(_SUBJECT, "supervisor", f"is {supervisor!r}; give what open_supervisor gives")
+    require_supervisor(_SUBJECT, supervisor)
     text(_SUBJECT, "name", name, blank=False)
     text(_SUBJECT, "version", version)
     if error_detail not in ("message", "declared"):
