@@ -1,6 +1,6 @@
 """Tools that work on a tree of files and cannot leave it: ``read_file``, ``grep``, ``glob``, and ``edit_file`` if asked.
 
-Searching needs the extra ``coding``: ``pip install 'armory_trio[coding]'``.
+Searching needs the extra ``coding``: ``pip install 'armory-trio[coding]'``.
 """
 
 from __future__ import annotations

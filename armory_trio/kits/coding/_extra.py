@@ -17,7 +17,7 @@ def load(module: str, package: str, *, having: str) -> ModuleType:
     try:
         loaded = importlib.import_module(module)
     except ModuleNotFoundError:
-        reason = "is not installed; pip install 'armory_trio[coding]'"
+        reason = "is not installed; pip install 'armory-trio[coding]'"
         raise DefinitionError("coding kit", package, reason) from None
     if not hasattr(loaded, having):
         reason = f"is hidden by another package that brings a module {module!r}; uninstall that one"

@@ -105,7 +105,7 @@ def test_a_missing_package_is_named_with_its_extra(
     with pytest.raises(DefinitionError) as caught:
         grep_tool(Jail(root))
 
-    assert str(caught.value) == f"coding kit: {package}: is not installed; pip install 'armory_trio[coding]'"
+    assert str(caught.value) == f"coding kit: {package}: is not installed; pip install 'armory-trio[coding]'"
 
 
 @requirement("kits.tools.extra")
@@ -133,7 +133,7 @@ except Exception as error:
         [sys.executable, "-c", program, str(root)], check=True, capture_output=True, encoding="utf-8"
     )
 
-    assert ended.stdout == "coding kit: pathspec: is not installed; pip install 'armory_trio[coding]'\n"
+    assert ended.stdout == "coding kit: pathspec: is not installed; pip install 'armory-trio[coding]'\n"
 
 
 # -- under a supervisor
