@@ -97,6 +97,8 @@ def plan_of(messages: Sequence[object], layout: Layout, *, pending: bool) -> Pla
     _check_calls(plan)
     _check_answers(plan)
     _check_characters(plan)
+    if plan.pending is not None and plan.pending.regroup and _leaves_words(plan, plan.pending):
+        return plan_of(messages, layout, pending=False)  # what is put behind the results goes on without the others
     plan.faults.sort(key=lambda fault: fault.position)
     return plan
 
@@ -163,6 +165,14 @@ def _may_wait(plan: Plan) -> bool:
                 going.setdefault(answer.position, set()).add(answer.entry)
     later = range(plan.asks[-1].last + 1, len(plan.messages))
     return all(at in stays or (at in going and _vanishes(plan, at, going[at])) for at in later)
+
+
+def _leaves_words(plan: Plan, ask: Ask) -> bool:
+    """Whether something stays where the results of *ask* are taken out, to be put together."""
+    taken: dict[int, set[int]] = {}
+    for answer in filter(None, ask.answers):
+        taken.setdefault(answer.position, set()).add(answer.entry)
+    return any(not _vanishes(plan, at, entries | set(plan.dropped.get(at, ()))) for at, entries in taken.items())
 
 
 def _vanishes(plan: Plan, at: int, entries: set[int]) -> bool:

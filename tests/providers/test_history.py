@@ -662,3 +662,34 @@ def test_a_long_history_takes_time_in_proportion_to_its_length() -> None:
         kept = [message for at, message in enumerate(history) if "done " not in json.dumps(message) or at % 4]
 
         assert_legal(provider, repair_history(kept).messages)
+
+
+@requirement("history.repair")
+@pytest.mark.parametrize("form", [gemini, anthropic], ids=["gemini", "anthropic"])
+def test_calls_wait_no_longer_when_words_would_stand_behind_results_that_are_put_together(
+    form: Callable[[list[Round]], list[Json]],
+) -> None:
+    provider: Provider = "gemini" if form is gemini else "anthropic"
+    *before, user, model, results = form([Round("hi", "", [(name, name, {}) for name in "abc"])])[:3]
+    entries = "parts" if provider == "gemini" else "content"
+    first, second = cast("list[Json]", results[entries])[:2]
+    words: Json = {"text": "x"} if provider == "gemini" else {"type": "text", "text": "x"}
+    answered = {**results, "role": "user" if provider == "gemini" else "assistant", entries: [second, first, words]}
+    history: list[Json] = [*before, user, model, answered]
+
+    repair = repair_history(history, provider=provider, pending=True)
+
+    assert "missing-result" in kinds(repair.done)
+    assert check_history(repair.messages, provider=provider, pending=True) == ()
+    assert_legal(provider, repair.messages)
+
+
+@requirement("history.repair")
+def test_calls_wait_on_when_results_alone_are_put_together() -> None:
+    user, model, results = gemini([Round("hi", "", [(name, name, {}) for name in "abc"])])[:3]
+    first, second = cast("list[Json]", results["parts"])[:2]
+
+    repair = repair_history([user, model, {**results, "parts": [second, first]}], provider="gemini", pending=True)
+
+    assert kinds(repair.done) == ["result-order"]
+    assert check_history(repair.messages, provider="gemini", pending=True) == ()
