@@ -223,11 +223,13 @@ class Wait(msgspec.Struct, frozen=True, gc=False):
         kind: What is waited for.
         subject: Which one of these: a limit, a resource, an execution; or the reason or question of the tool.
         since: When it began.
+        told: Whether somebody read events then. Who comes later is not told of the end of what they saw no beginning of.
     """
 
     kind: WaitKind
     subject: str | None
     since: float
+    told: bool
 
 
 def declared_in(waits: Sequence[Wait]) -> str | None:

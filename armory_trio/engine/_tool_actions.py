@@ -8,7 +8,7 @@ from ..definitions import CleanupStatus, EffectRecord, LogLevel
 from ..errors import ArmoryError, ExecutionOver
 from ._events import CustomEmitted, EffectClosed, EffectOpened, LogWritten, ProgressReported
 from ._execution import Record
-from ._lifecycle import CLEANUP_PENDING, FINAL, Progress, WaitKind
+from ._lifecycle import CLEANUP_PENDING, FINAL, Progress, Wait, WaitKind
 from ._settlement import leave_behind
 
 
@@ -139,15 +139,15 @@ class Actions:
             closed = window.record()
             self.record.tell(EffectClosed, label=closed.label, target=closed.target, state=closed.state)
 
-    def begin_wait(self, reason: str, kind: WaitKind = "declared") -> None:
-        """The tool only waits from here on."""
+    def begin_wait(self, reason: str, kind: WaitKind = "declared") -> Wait:
+        """The tool only waits from here on. The answer is what to end."""
         from ._waits import begin_wait  # noqa: PLC0415  # only who waits pays for it
 
         self.must_be_open()
-        begin_wait(self.record, kind, reason)
+        return begin_wait(self.record, kind, reason)
 
-    def end_wait(self, reason: str) -> None:
-        """One wait of the tool's is over; dropped when the state is final."""
+    def end_wait(self, wait: Wait) -> None:
+        """*wait* of the tool's is over; dropped when the state is final."""
         from ._waits import end_wait  # noqa: PLC0415  # as above
 
-        end_wait(self.record, reason)
+        end_wait(self.record, wait)

@@ -27,6 +27,7 @@ from ..errors import ArmoryError, ExecutionAborted
 from ..toolbox import Toolbox
 from ._concurrency import Latch, Token
 from ._execution import Record
+from ._lifecycle import Wait
 from ._tool_actions import Actions, Window
 
 T = TypeVar("T")
@@ -84,11 +85,12 @@ class _EffectBlock:
 class _WaitingBlock:
     """``async with`` in an async tool, ``with`` in a ``def`` tool."""
 
-    __slots__ = ("_context", "_reason")
+    __slots__ = ("_context", "_reason", "_waits")
 
     def __init__(self, context: _Common, reason: str) -> None:
         self._context = context
         self._reason = reason
+        self._waits: list[Wait] = []  # more than one when the block is entered again inside of itself
 
     async def __aenter__(self) -> None:
         self.__enter__()
@@ -99,12 +101,12 @@ class _WaitingBlock:
         self.__exit__(kind, exc, traceback)
 
     def __enter__(self) -> None:
-        self._context.run(self._context.actions.begin_wait, self._reason)
+        self._waits.append(self._context.run(self._context.actions.begin_wait, self._reason))
 
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._context.run(self._context.actions.end_wait, self._reason)
+        self._context.run(self._context.actions.end_wait, self._waits.pop())
 
 
 class _Common:
@@ -262,13 +264,13 @@ class TaskContext(_Common, ToolContext):
         self, message: str, *, schema: Mapping[str, object] | None = None, url: str | None = None
     ) -> ElicitAnswer:
         self.actions.must_be_open()
-        self.actions.begin_wait(message, "elicitation")
+        wait = self.actions.begin_wait(message, "elicitation")
         try:
             from ._elicitation import ask  # noqa: PLC0415  # only who asks pays for it
 
             return await ask(self._record, message, schema, url)
         finally:
-            self.actions.end_wait(message)
+            self.actions.end_wait(wait)
 
 
 class InlineContext(_Common, BlockingContext):

@@ -9,24 +9,25 @@ from ._execution import Record
 from ._lifecycle import FINAL, Wait, WaitKind
 
 
-def begin_wait(record: Record, kind: WaitKind, reason: str) -> None:
-    """The tool only waits from here on."""
+def begin_wait(record: Record, kind: WaitKind, reason: str) -> Wait:
+    """The tool only waits from here on. The answer is what to end: others may wait for the same."""
     wait = _opened(record, kind, reason)
     record.apply("wait")
-    if record.core.feed.readers:
+    if wait.told:
         _tell_begun(record, wait)
+    return wait
 
 
-def end_wait(record: Record, reason: str) -> None:
-    """One wait of the tool's is over; dropped when the state is final."""
-    over = next((wait for wait in record.open_waits or () if wait.subject == reason), None)
-    if over is not None and record.open_waits:
-        record.open_waits.remove(over)
-    if record.state in FINAL:
+def end_wait(record: Record, wait: Wait) -> None:
+    """*wait* of the tool's is over; dropped when it was over before, or the state is final."""
+    waits = record.open_waits or []
+    place = next((number for number, each in enumerate(waits) if each is wait), None)
+    if place is None:
         return
-    record.apply("resume-last" if record.waits == 1 else "resume")
-    if over is not None and record.core.feed.readers:
-        _tell_ended(record, over)
+    del waits[place]
+    if record.state not in FINAL:
+        record.apply("resume-last" if record.waits == 1 else "resume")
+        _tell_ended(record, wait)
 
 
 def stand_in_line(record: Record, waits_for: str | None) -> None:
@@ -39,7 +40,7 @@ def stand_in_line(record: Record, waits_for: str | None) -> None:
 def leave_line(record: Record) -> None:
     """A queued execution of which was told that it waits does so no more. One that is over has told that already."""
     over = None if record.open_waits is None else record.open_waits.pop()
-    if over is not None and record.state not in FINAL and record.core.feed.readers:
+    if over is not None and record.state not in FINAL:
         _tell_ended(record, over)
 
 
@@ -60,7 +61,7 @@ def tell_waits_over(record: Record) -> None:
 def _opened(record: Record, kind: WaitKind, subject: str | None) -> Wait:
     if record.open_waits is None:
         record.open_waits = []
-    wait = Wait(kind, subject, record.core.now())
+    wait = Wait(kind, subject, record.core.now(), told=bool(record.core.feed.readers))
     record.open_waits.append(wait)
     return wait
 
@@ -70,4 +71,5 @@ def _tell_begun(record: Record, wait: Wait) -> None:
 
 
 def _tell_ended(record: Record, wait: Wait) -> None:
-    record.tell(WaitEnded, kind=wait.kind, subject=wait.subject, seconds=record.core.now() - wait.since)
+    if wait.told and record.core.feed.readers:
+        record.tell(WaitEnded, kind=wait.kind, subject=wait.subject, seconds=record.core.now() - wait.since)

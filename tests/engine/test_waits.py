@@ -331,3 +331,62 @@ async def test_whoever_stops_reading_in_the_middle_leaves_nothing_wrong(autojump
         shot = await second.settled()
 
     assert (shot.state, shot.outcome, shot.declared_wait) == ("terminal", "success", None)
+
+
+@requirement("watching.waits")
+async def test_waits_for_the_same_are_told_apart(autojump_clock: trio.abc.Clock) -> None:
+    @tool(effect="read-only")
+    async def insists(ctx: ToolContext) -> None:
+        again = ctx.waiting("an answer")
+        async with again:
+            await trio.sleep(1)
+            async with again:
+                await trio.sleep(2)
+            await ctx.elicit("an answer")
+
+    async def answer(_: ElicitRequest) -> ElicitAnswer:
+        await trio.sleep(4)
+        return ElicitAccepted({})
+
+    async with open_supervisor(Toolbox([insists])) as supervisor, supervisor.events(Began, Ended) as reader:
+        await supervisor.execute(ToolCall("insists"), elicit=answer)
+        assert waits_of(read(reader)) == [
+            ("began", "declared", "an answer"),
+            ("began", "declared", "an answer"),
+            ("ended", "declared", "an answer", 2.0),
+            ("began", "elicitation", "an answer"),
+            ("ended", "elicitation", "an answer", 4.0),
+            ("ended", "declared", "an answer", 7.0),
+        ]
+
+
+@requirement("watching.waits")
+async def test_two_tasks_of_a_tool_that_wait_for_the_same_are_told_apart(autojump_clock: trio.abc.Clock) -> None:
+    @tool(effect="read-only")
+    async def both(ctx: ToolContext) -> None:
+        async def wait(begin: float, end: float) -> None:
+            await trio.sleep(begin)
+            async with ctx.waiting("the tide"):
+                await trio.sleep_until(end)
+
+        start = trio.current_time()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait, 0, start + 3)
+            nursery.start_soon(wait, 2, start + 9)
+
+    async with open_supervisor(Toolbox([both])) as supervisor, supervisor.events(Ended) as reader:
+        await supervisor.execute(ToolCall("both"))
+        assert [event.seconds for event in read(reader) if isinstance(event, Ended)] == [3.0, 7.0]
+
+
+@requirement("watching.waits")
+async def test_who_comes_while_a_tool_waits_hears_of_no_end_without_a_beginning(autojump_clock: trio.abc.Clock) -> None:
+    async with open_supervisor(Toolbox([lingers])) as supervisor:
+        execution = supervisor.start(ToolCall("lingers"))
+        await trio.sleep(0.5)
+        async with supervisor.events(Began, Ended) as reader:
+            await execution.settled()
+            told = waits_of(read(reader))
+
+    assert told[:2] == [("began", "declared", "the moon"), ("ended", "declared", "the moon", 2.0)]
+    assert [each for each in told if each[2] == "the tide"] == []

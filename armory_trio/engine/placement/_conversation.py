@@ -16,6 +16,7 @@ from ...definitions import Effect, ToolFailure
 from ...errors import ExecutionOver
 from .._concurrency import Latch, Signal, open_private_nursery
 from .._execution import Record
+from .._lifecycle import Wait
 from .._plan import Plan
 from .._streams import ChunkSink
 from .._tool_actions import Actions, Window
@@ -75,6 +76,7 @@ class Conversation:
         "_splitter",
         "_unsent",
         "_unwritten",
+        "_waits",
         "_windows",
         "_worker",
         "end",
@@ -88,6 +90,7 @@ class Conversation:
         self._worker = worker
         self._actions = Actions(record)
         self._windows: dict[int, Window] = {}
+        self._waits: dict[int, Wait] = {}
         self._unwritten: deque[OpenWindow | CloseWindow] = deque()
         """What the ledger has to know of before the worker is answered."""
         self._sink: ChunkSink | None = None
@@ -106,7 +109,7 @@ class Conversation:
 
         Cancelled: the worker is to be killed; nobody listens to it any more.
         """
-        with self._stream_closed(), self._worker.held():
+        with self._closed(), self._worker.held():
             self._say(call)
             async with open_private_nursery() as speaking:
                 speaking.start_soon(self._speak)
@@ -126,10 +129,12 @@ class Conversation:
                     self._more.set()  # a message that was begun is finished: the worker may be used again
 
     @contextmanager
-    def _stream_closed(self) -> Generator[None]:
+    def _closed(self) -> Generator[None]:
         try:
             yield
         finally:
+            for wait in self._waits.values():  # of a worker that was lost: whatever is tried next does not wait
+                self._actions.end_wait(wait)
             if self._sink is not None:
                 self._sink.close(complete=isinstance(self.end, Returned))
 
@@ -295,9 +300,9 @@ class Conversation:
             case CloseWindow():
                 self._close_window(question)
             case BeginWait():
-                actions.begin_wait(question.reason)
+                self._waits[question.number] = actions.begin_wait(question.reason)
             case EndWait():
-                actions.end_wait(question.reason)
+                actions.end_wait(self._waits.pop(question.number))
             case ReportCleanup():
                 actions.report_cleanup(question.status, question.detail)
             case AskDraining():

@@ -143,13 +143,14 @@ class CloseWindow(Message, frozen=True, tag="close"):
 class BeginWait(Message, frozen=True, tag="wait"):
     """The tool only waits from here on."""
 
+    number: int
     reason: str
 
 
 class EndWait(Message, frozen=True, tag="resume"):
-    """One wait is over."""
+    """The wait of that number is over."""
 
-    reason: str
+    number: int
 
 
 class ReportCleanup(Message, frozen=True, tag="cleanup"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Final, Literal, NoReturn, cast
@@ -153,9 +153,11 @@ class _EffectBlock:
 class _WaitingBlock:
     """As `_EffectBlock`."""
 
-    def __init__(self, running: Running, reason: str) -> None:
+    def __init__(self, running: Running, reason: str, numbers: Iterator[int]) -> None:
         self._running = running
         self._reason = reason
+        self._numbers = numbers
+        self._open: list[int] = []
 
     async def __aenter__(self) -> None:
         self.__enter__()
@@ -166,12 +168,14 @@ class _WaitingBlock:
         self.__exit__(kind, exc, traceback)
 
     def __enter__(self) -> None:
-        self._running.ask(BeginWait(self._reason))
+        number = next(self._numbers)
+        self._running.ask(BeginWait(number, self._reason))
+        self._open.append(number)
 
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._running.ask(EndWait(self._reason))
+        self._running.ask(EndWait(self._open.pop()))
 
 
 class RemoteContext(BlockingContext):
@@ -182,6 +186,7 @@ class RemoteContext(BlockingContext):
         self._call = running.call
         self._values = cast("dict[str, object]", msgspec.msgpack.decode(running.call.context))
         self._windows = itertools.count()
+        self._waits = itertools.count()
 
     @property
     def execution_id(self) -> str:
@@ -265,7 +270,7 @@ class RemoteContext(BlockingContext):
 
     def waiting(self, reason: str) -> _WaitingBlock:
         self._running.must_not_be_over()
-        return _WaitingBlock(self._running, _words(reason))
+        return _WaitingBlock(self._running, _words(reason), self._waits)
 
     def wait_abort_requested(self) -> None:
         self._running.must_not_be_over()

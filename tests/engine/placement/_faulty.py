@@ -337,6 +337,17 @@ def _channels() -> Iterator[socket.socket]:
                 yield found
 
 
+@process(effect="read-only")
+def die_waiting(began: str, ctx: BlockingContext) -> str:
+    """Die while it waits, but only the first time."""
+    if not Path(began).exists():
+        with ctx.waiting("the tide"):
+            Path(began).touch()
+            os._exit(1)
+    ctx.progress(50, "again")
+    return "back"
+
+
 @process(effect_windows=True, effect=STRIPE)
 def die_in_window(when: Literal["before", "inside", "after"], ctx: BlockingContext) -> None:
     """Die before, in or after a window."""

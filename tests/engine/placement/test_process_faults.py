@@ -16,7 +16,27 @@ import pytest
 import trio
 from hypothesis import settings
 
-from armory_trio import Execution, Limits, Snapshot, Supervisor, Toolbox, ToolCall, open_supervisor
+from armory_trio import (
+    CallNext,
+    Execution,
+    ExecutionAdmitted,
+    ExecutionSettled,
+    ExecutionStarted,
+    Limits,
+    MiddlewareCall,
+    OfExecution,
+    OutcomeDecided,
+    ProgressReported,
+    Snapshot,
+    Supervisor,
+    Toolbox,
+    ToolCall,
+    ToolContext,
+    ToolFailure,
+    WaitBegan,
+    WaitEnded,
+    open_supervisor,
+)
 from armory_trio.engine.placement import _group
 from armory_trio.engine.placement._channel import LOST_CHANNEL
 from armory_trio.engine.placement._group import end_group
@@ -596,3 +616,28 @@ def test_a_group_is_known_to_have_ended_only_when_nothing_of_it_runs() -> None:
         leader.kill()
         leader.communicate()
     assert end_group(leader.pid, 0)
+
+
+@requirement("watching.waits")
+async def test_a_wait_ends_with_the_worker_that_waited_and_not_with_what_is_tried_next(tmp_path: Path) -> None:
+    async def again(call: MiddlewareCall, ctx: ToolContext, call_next: CallNext) -> object:
+        try:
+            return await call_next()
+        except ToolFailure:
+            return await call_next()
+
+    toolbox = Toolbox([faulty.die_waiting], middleware=[again])
+    call = ToolCall("die_waiting", {"began": str(tmp_path / "began")})
+    async with open_supervisor(toolbox) as supervisor, supervisor.events(OfExecution) as reader:
+        with trio.fail_after(PATIENCE):
+            assert (await supervisor.execute(call)).value == "back"
+            told: list[OfExecution] = []
+            while not told or not isinstance(told[-1], ExecutionSettled):
+                event = await anext(reader)
+                assert isinstance(event, OfExecution)
+                told.append(event)
+
+    assert [type(event) for event in told] == [
+        *(ExecutionAdmitted, ExecutionStarted, WaitBegan, WaitEnded),
+        *(ExecutionStarted, ProgressReported, OutcomeDecided, ExecutionSettled),
+    ]
