@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import socket
 from functools import partial
 from typing import Final, cast
 
@@ -135,18 +136,27 @@ async def agent(supervisor: Supervisor, owner: str, rounds: int | None) -> None:
         done += 1
 
 
-async def work(supervisor: Supervisor, rounds: int | None) -> None:
+async def work(supervisor: Supervisor, url: str, rounds: int | None) -> None:
     """All agents; when they have ended, so has the host."""
+    print(f"look at {url}", flush=True)
     async with trio.open_nursery() as nursery:
         for number in range(1, 6):
             nursery.start_soon(agent, supervisor, f"run-{number}", rounds)
     await supervisor.shutdown("drain")
 
 
-async def run(port: int, rounds: int | None) -> int:
+def listen(port: int) -> socket.socket:
+    """A socket on loopback. Hypercorn shields what it sends, so only the system lets go of a browser that reads nothing."""
+    listening = socket.create_server(("127.0.0.1", port))
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 5_000)
+    return listening
+
+
+async def run(listening: socket.socket, rounds: int | None) -> int:
     """Work and show it. Answers the exit code."""
     config, ended = Config(), trio.Event()
-    config.bind, config.loglevel, config.graceful_timeout = [f"127.0.0.1:{port}"], "WARNING", 1
+    config.bind, config.loglevel, config.graceful_timeout = [f"fd://{listening.detach()}"], "WARNING", 1
     limits = Limits(concurrent=6, groups={"web": 3})
     async with trio.open_nursery() as outside:  # so that the pages see the end, too
         async with open_supervisor(Toolbox([crawl, guess]), limits=limits, drain_for=5) as supervisor:
@@ -154,8 +164,8 @@ async def run(port: int, rounds: int | None) -> int:
                 serve_http, cast("ASGIFramework", make_app(supervisor)), config, shutdown_trigger=ended.wait
             )
             [url] = await outside.start(serving)
-            print(f"look at {url}", flush=True)
-            outside.start_soon(work, supervisor, rounds)  # noqa: ASYNC111  # it ends the supervisor, and waits for that
+            # It runs once signals are caught, and ends the supervisor.
+            outside.start_soon(work, supervisor, url, rounds)  # noqa: ASYNC111  # and waits for that
             report = await serve_until_signal(supervisor)
         ended.set()
     print("\n".join(report.lines()), flush=True)
@@ -168,7 +178,11 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=0, help="where to answer on loopback (default: any free port)")
     parser.add_argument("--once", action="store_true", help="end when a first round of work is done")
     asked = parser.parse_args()
-    return trio.run(run, asked.port, 1 if asked.once else None)
+    try:
+        listening = listen(asked.port)
+    except (OSError, OverflowError) as error:
+        parser.error(f"--port {asked.port}: {error}")
+    return trio.run(run, listening, 1 if asked.once else None)
 
 
 if __name__ == "__main__":

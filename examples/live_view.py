@@ -89,18 +89,24 @@ async def one_call(supervisor: Supervisor, call: ToolCall, owner: str) -> None:
         await supervisor.execute(call, owner_id=owner)
 
 
+async def work(supervisor: Supervisor, path: str) -> None:
+    """Something that is stuck, and all agents."""
+    print(f"look at it with: armory-trio top --socket {path}", flush=True)
+    stuck = supervisor.start(ToolCall("deaf", {}), owner_id="run-0")
+    await trio.sleep(0.1)
+    stuck.abort("to be seen in the view")
+    async with trio.open_nursery() as nursery:
+        for number in range(1, 9):
+            nursery.start_soon(agent, supervisor, f"run-{number}")
+
+
 async def main() -> None:
     """Run until a signal comes, and drain."""
     toolbox = Toolbox([crawl, tail, send, guess, deaf])
     limits = Limits(concurrent=12, groups={"web": 4})
     async with open_supervisor(toolbox, limits=limits, drain_for=5) as supervisor:  # noqa: SIM117  # in this order
         async with serve_live_view(supervisor, name="example") as view, trio.open_nursery() as nursery:
-            print(f"look at it with: armory-trio top --socket {view.path}", flush=True)
-            stuck = supervisor.start(ToolCall("deaf", {}), owner_id="run-0")
-            await trio.sleep(0.1)
-            stuck.abort("to be seen in the view")
-            for number in range(1, 9):
-                nursery.start_soon(agent, supervisor, f"run-{number}")
+            nursery.start_soon(work, supervisor, view.path)  # runs once signals are caught
             await serve_until_signal(supervisor, drain_for=5)
             nursery.cancel_scope.cancel("drained")
 

@@ -14,7 +14,6 @@ import socket
 import urllib.request
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from types import FrameType
 from typing import Annotated, Final, cast
 
 import trio
@@ -164,16 +163,14 @@ def ask(url: str, arguments: Mapping[str, object] | None) -> str:
         return "\n".join(f"  {line}" for line in answer.read().decode().splitlines() if line)
 
 
-async def serve(port: int, *, once: bool) -> None:
+async def serve(server: uvicorn.Server, listening: socket.socket, *, once: bool) -> None:
     """Serve on loopback until a signal comes, or until one visitor has seen all."""
-    with socket.create_server(("127.0.0.1", port)) as listening:
-        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        print(f"serving on {url}", flush=True)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=20))
-        async with asyncio.TaskGroup() as group:
-            if once:
-                group.create_task(visit(url, server))
-            await server.serve([listening])
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    print(f"serving on {url}", flush=True)
+    async with asyncio.TaskGroup() as group:
+        if once:
+            group.create_task(visit(url, server))
+        await server.serve([listening])
 
 
 async def visit(url: str, server: uvicorn.Server) -> None:
@@ -183,19 +180,22 @@ async def visit(url: str, server: uvicorn.Server) -> None:
     server.should_exit = True
 
 
-def heed(_number: int, _frame: FrameType | None) -> None:
-    """Do nothing: uvicorn heeds the signal itself, ends in order, and raises it once more after that."""
-
-
 def main() -> None:
     """Read the arguments and serve."""
     parser = argparse.ArgumentParser(prog="python -m examples.web_service", description="Tools behind a web service.")
     parser.add_argument("--port", type=int, default=0, help="where to serve on loopback (default: any free port)")
     parser.add_argument("--once", action="store_true", help="visit the service once, and end")
     asked = parser.parse_args()
+    try:
+        listening = socket.create_server(("127.0.0.1", asked.port))
+    except (OSError, OverflowError) as error:
+        parser.error(f"--port {asked.port}: {error}")
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=20))
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, heed)
-    asyncio.run(serve(asked.port, once=asked.once))
+        # For one that comes before uvicorn catches them itself; and it raises them once more after the end.
+        signal.signal(number, server.handle_exit)
+    with listening:
+        asyncio.run(serve(server, listening, once=asked.once))
 
 
 if __name__ == "__main__":

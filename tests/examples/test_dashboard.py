@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 
 import httpx2
+import pytest
 
+from examples.dashboard import listen
 from tests.examples.programs import PATIENCE, run_example, running_example
 from tests.requirements import requirement
 
@@ -49,3 +52,32 @@ def test_another_name_for_the_machine_is_refused() -> None:
         answer = httpx2.get(url, headers={"Host": "evil.example"})
 
     assert (answer.status_code, answer.text) == (400, "Invalid host header")
+
+
+@requirement("examples.dashboard")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_counts_from_its_first_line_on(number: signal.Signals) -> None:
+    with running_example("dashboard") as host:
+        host.until("look at")
+        host.process.send_signal(number)
+        code, _, complained = host.end()
+
+    assert code == 0
+    assert f"{number.name}: draining" in complained
+
+
+@requirement("examples.dashboard")
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="this system cannot be asked for that")
+def test_the_system_lets_go_of_a_browser_that_reads_nothing_so_that_the_host_can_end() -> None:
+    with listen(0) as listening:
+        assert 0 < listening.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) <= 10_000
+
+
+@requirement("examples.dashboard")
+def test_a_port_that_is_taken_is_told_in_one_line() -> None:
+    with listen(0) as taken, running_example("dashboard", "--port", str(taken.getsockname()[1])) as host:
+        code, _, complained = host.end()
+
+    assert code == 2
+    assert "error: --port" in complained
+    assert "Traceback" not in complained

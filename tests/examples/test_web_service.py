@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+import socket
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import cast
 
 import httpx2
+import pytest
 
 from tests.examples.programs import PATIENCE, Running, run_example, running_example
 from tests.requirements import requirement
@@ -81,3 +83,27 @@ def test_a_request_that_says_not_on_whose_behalf_is_refused() -> None:
         assert client.get("/executions", headers={"X-User": "ann"}).status_code == 200
         del client.headers["X-User"]
         assert client.get("/executions").status_code == 422
+
+
+@requirement("examples.web-service")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_that_comes_before_the_server_catches_it_is_not_lost(number: signal.Signals) -> None:
+    with running_example("web_service") as service:
+        service.until("serving on")
+        service.process.send_signal(number)
+        code, said, complained = service.end()
+
+    assert (code, said, complained) == (0, "drain: 0 ended, 0 unfinished\n", "")
+
+
+@requirement("examples.web-service")
+def test_a_port_that_is_taken_is_told_in_one_line() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        running_example("web_service", "--port", str(taken.getsockname()[1])) as service,
+    ):
+        code, _, complained = service.end()
+
+    assert code == 2
+    assert "error: --port" in complained
+    assert "Traceback" not in complained
