@@ -163,7 +163,11 @@ def main() -> int:
     )
     parser.add_argument("--rehearsed", action="store_true", help="type a whole conversation instead of asking you")
     asked = parser.parse_args()
-    return trio.run(chat, Rehearsal(REHEARSED) if asked.rehearsed else Keyboard())
+    try:
+        return trio.run(chat, Rehearsal(REHEARSED) if asked.rehearsed else Keyboard())
+    except KeyboardInterrupt:  # as good a goodbye as any; what ran was aborted
+        print()
+        return 130
 
 
 if __name__ == "__main__":

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+
 import pytest
 
-from tests.examples.programs import run_example
+from tests.examples.programs import ENVIRONMENT, PATIENCE, run_example
 from tests.requirements import requirement
 
 
@@ -42,3 +47,29 @@ def test_what_is_typed_decides(typed: str, model: str) -> None:
 @requirement("examples.chat")
 def test_a_chat_without_a_person_ends_at_once() -> None:
     assert run_example("chat").endswith("drain: 0 ended, 0 unfinished\n")
+
+
+@requirement("examples.chat")
+def test_ctrl_c_ends_a_chat_without_a_traceback_and_without_paying() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "examples.chat"],
+        env={**os.environ, **ENVIRONMENT},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as process:
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write("pay Ada 20\n")
+            process.stdin.flush()
+            assert "the model wants send_money" in process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            code = process.wait(PATIENCE)  # while standard input stays open
+            said, complained = process.communicate()
+        finally:
+            process.kill()
+
+    assert (code, complained) == (130, "")
+    assert "got 20 euros" not in said

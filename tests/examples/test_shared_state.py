@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from tests.examples.programs import run_example
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.examples.programs import run_example, running_example
 from tests.requirements import requirement
 
 
@@ -30,3 +36,18 @@ def test_what_a_killed_host_left_is_found_out_decided_and_finished_by_another_on
         *("What the bank really did:", "  order 7, 5000 cents", "  order 8, 6000 cents", "  order 9, 25000 cents"),
         "",
     ]
+
+
+@requirement("examples.shared-state")
+def test_it_can_be_stopped_in_the_middle_and_leaves_neither_hosts_nor_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with running_example("shared_state") as story:
+        while not list(tmp_path.glob("*/host.db")):  # what ends a test that hangs bounds it
+            time.sleep(0.01)
+        story.process.send_signal(signal.SIGTERM)
+        code, _, _ = story.end()  # the hosts hold its standard error open as long as they run
+
+    assert code == 128 + signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []
