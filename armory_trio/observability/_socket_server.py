@@ -53,6 +53,9 @@ _BETWEEN: Final = 0.01
 _STALLED: Final = 60.0
 """Seconds that a viewer may take to read something before it is let go. One that was only stopped comes back."""
 
+_UCRED: Final = "iII"
+"""A process, a user and a group, as Linux tells them: a user may have a number above that of any int."""
+
 _log: Final = logging.getLogger("armory_trio.observability")
 
 
@@ -73,7 +76,8 @@ def peer_of(stream: trio.SocketStream) -> Peer:
     option: int | None = getattr(socket, "SO_PEERCRED", None)
     if option is None:  # elsewhere than on Linux the permissions of the socket have to do
         return Peer()
-    pid, uid, _ = struct.unpack("3i", stream.socket.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i")))
+    told = stream.socket.getsockopt(socket.SOL_SOCKET, option, struct.calcsize(_UCRED))
+    pid, uid, _ = struct.unpack(_UCRED, told)
     return Peer(pid, uid)
 
 

@@ -9,12 +9,14 @@ import os
 import re
 import socket
 import stat
+import struct
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Final
+from types import SimpleNamespace
+from typing import Final, cast
 
 import pytest
 import trio
@@ -131,6 +133,13 @@ async def test_a_folder_that_others_could_enter_is_refused(
                 pass
 
     assert running_hosts() == []
+
+
+@requirement("live.private")
+@pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="the system does not tell")
+def test_a_user_with_a_very_high_number_is_known_as_such() -> None:
+    told = SimpleNamespace(getsockopt=lambda *_: struct.pack("iII", 7, 4_294_967_294, 7))
+    assert peer_of(cast("trio.SocketStream", SimpleNamespace(socket=told))) == Peer(7, 4_294_967_294)
 
 
 @requirement("live.private")
