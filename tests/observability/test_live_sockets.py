@@ -18,13 +18,17 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Final, cast
 
+import msgspec
 import pytest
 import trio
+import trio.testing
 
 from armory_trio import ToolCall, open_supervisor
 from armory_trio.observability import _socket_paths, _socket_server
+from armory_trio.observability._socket_messages import line_of
 from armory_trio.observability._socket_paths import answers, folders
 from armory_trio.observability._socket_server import Peer, peer_of
+from armory_trio.observability._socket_wire import Wire
 from armory_trio.observability.live import (
     LiveView,
     LiveViewError,
@@ -645,3 +649,20 @@ async def test_something_else_than_a_host_is_told_from_one(answer: bytes, folder
             with pytest.raises(LiveViewGone, match=r"no host of this version|the host is gone"):
                 async with LiveView.connect(folder / "s"):
                     pass
+
+
+@requirement("live.client")
+async def test_frames_of_what_was_looked_at_before_are_not_shown(folder: Path) -> None:
+    async with served(str(folder / "s")), LiveView.connect(folder / "s") as view:
+        seen = await view.look()
+    ours, theirs = map(trio.SocketStream, trio.socket.socketpair())
+    wire = Wire(ours)
+    async with ours, theirs, trio.open_nursery() as nursery:
+        nursery.start_soon(wire.read)
+        for query in (Query(), Query(limit=0)):
+            await wire.subscribe(query, 1.0)
+        late = [line_of(msgspec.structs.replace(seen, re=number)) for number in (2, 1)]
+        await theirs.send_all(b"".join(late))
+        await trio.testing.wait_all_tasks_blocked()
+        assert (await wire.frame()).re == 2
+        nursery.cancel_scope.cancel()
