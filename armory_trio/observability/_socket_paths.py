@@ -149,6 +149,7 @@ def require_short(path: Path) -> None:
 
 
 @asynccontextmanager
+@trio.lowlevel.enable_ki_protection  # Ctrl-C between two lines here would leave the socket where it is
 async def listening(path: Path, *, backlog: int) -> AsyncGenerator[trio.SocketListener]:
     """A socket at *path* that only this user may connect to. When the block is left it is gone.
 

@@ -7,6 +7,7 @@ import fcntl
 import logging
 import os
 import re
+import signal
 import socket
 import stat
 import struct
@@ -666,3 +667,24 @@ async def test_frames_of_what_was_looked_at_before_are_not_shown(folder: Path) -
         await trio.testing.wait_all_tasks_blocked()
         assert (await wire.frame()).re == 2
         nursery.cancel_scope.cancel()
+
+
+@requirement("live.private")
+@pytest.mark.parametrize("where", ["_bound", "_remover"])
+def test_ctrl_c_while_the_socket_is_made_leaves_none(where: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: Callable[..., object] = getattr(_socket_paths, where)
+
+    def interrupted(*args: object, **options: object) -> object:
+        found = made(*args, **options)
+        signal.raise_signal(signal.SIGINT)
+        return found
+
+    async def main() -> None:
+        async with served(str(folder / "s")):
+            await trio.sleep_forever()
+
+    monkeypatch.setattr(_socket_paths, where, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        trio.run(main)
+
+    assert list(folder.iterdir()) == []
