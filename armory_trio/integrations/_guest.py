@@ -222,8 +222,7 @@ class AsyncioSide:
         _log.error("the asyncio loop was closed while a host was open in it; %s", self._left())
 
     def _left(self) -> str:
-        supervisor = self.inside.supervisor
-        left = [] if supervisor is None else supervisor.executions.inspect(live_only=True)
+        left = [] if (host := self.inside.supervisor) is None else host.executions.inspect(live_only=True)
         names = ", ".join(f"{shot.execution_id} ({shot.tool_name}: {shot.state})" for shot in left[:20])
         return f"left in an unknown state: {names}" if names else "nothing was running"
 
@@ -351,6 +350,8 @@ async def _in_loop(loop: asyncio.AbstractEventLoop, async_fn: Callable[[], Await
         task.cancel()
         with trio.CancelScope(shield=loop.is_running()):
             await done.wait()  # noqa: ASYNC102  # asyncio code may take its time to end, as any of its tasks
+        if not task.cancelled():
+            task.result()  # raises what it raised instead, as trio code would: else asyncio logs it, with its words
         raise
     if task.cancelled():
         raise RuntimeError("the asyncio code cancelled itself")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import signal
 import threading
@@ -389,6 +390,38 @@ def test_a_question_is_asked_by_an_asyncio_function(run: Run) -> None:
                 await calling
 
     run(main)
+
+
+@requirement("asyncio.elicit")
+@on_each_loop
+def test_what_a_handler_raises_while_it_is_stopped_is_not_quoted_in_any_log(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    @tool(effect="read-only")
+    async def balance(ctx: ToolContext) -> None:
+        """Ask which account."""
+        await ctx.elicit("Which account?")
+
+    async def main() -> None:
+        asked = asyncio.Event()
+
+        async def breaks(_: ElicitRequest) -> ElicitAnswer:
+            asked.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                raise LookupError("hunter2")
+
+        async with open_asyncio_host(Toolbox([balance])) as host:
+            execution = host.start(ToolCall("balance"), elicit=breaks)
+            await asked.wait()
+            execution.abort("not wanted")
+            assert (await execution.settled()).error_code == "CANCELLED"
+
+    caplog.set_level(0)
+    run(main)
+    gc.collect()
+    assert "hunter2" not in caplog.text
 
 
 @requirement("asyncio.native")
