@@ -143,8 +143,11 @@ async def test_a_folder_that_others_could_enter_is_refused(
 @requirement("live.private")
 @pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="the system does not tell")
 def test_a_user_with_a_very_high_number_is_known_as_such() -> None:
-    told = SimpleNamespace(getsockopt=lambda *_: struct.pack("iII", 7, 4_294_967_294, 7))
-    assert peer_of(cast("trio.SocketStream", SimpleNamespace(socket=told))) == Peer(7, 4_294_967_294)
+    def told(*_: int) -> bytes:
+        return struct.pack("iII", 7, 4_294_967_294, 7)
+
+    stream = SimpleNamespace(socket=SimpleNamespace(getsockopt=told))
+    assert peer_of(cast("trio.SocketStream", stream)) == Peer(7, 4_294_967_294)
 
 
 @requirement("live.private")
