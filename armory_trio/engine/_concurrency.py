@@ -14,6 +14,9 @@ import trio
 from ..definitions._exceptions import leaves
 from ..errors import InternalError
 
+enable_ki_protection: Final = trio.lowlevel.enable_ki_protection
+"""A decorator: Ctrl-C waits until what the function does at once is done."""
+
 Token = trio.lowlevel.TrioToken
 """A way back to trio's thread."""
 

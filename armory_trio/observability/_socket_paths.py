@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 import trio
 
+from ..engine._concurrency import enable_ki_protection
 from ._socket_messages import LiveViewError
 
 _NAME: Final = re.compile(r"live-(\d+)-([A-Za-z0-9._-]{1,40})\.sock")
@@ -149,7 +150,7 @@ def require_short(path: Path) -> None:
 
 
 @asynccontextmanager
-@trio.lowlevel.enable_ki_protection  # Ctrl-C between two lines here would leave the socket where it is
+@enable_ki_protection  # Ctrl-C between two lines here would leave the socket where it is
 async def listening(path: Path, *, backlog: int) -> AsyncGenerator[trio.SocketListener]:
     """A socket at *path* that only this user may connect to. When the block is left it is gone.
 
