@@ -141,8 +141,8 @@ def _segment(text: str) -> str:
     """
     if not text:
         raise Refused("is empty, and would make another path")
-    if _CONTROL.search(text):
-        raise Refused("holds a control character")
+    if any(map(_CONTROL.search, _readings(text))):
+        raise Refused("holds a control character, or one that comes about once it is decoded")
     if leads_elsewhere(text):
         raise Refused("holds a step . or .., which would lead to another path")
     return _encoded(text)
@@ -153,11 +153,15 @@ def leads_elsewhere(text: str) -> bool:
 
     Some split paths only once they are decoded, decode them more than once, or drop what stands behind a semicolon.
     """
+    steps = (step for reading in _readings(text) for step in re.split(r"[/\\]", reading))
+    return any(step.partition(";")[0] in (".", "..") for step in steps)
+
+
+def _readings(text: str) -> Iterator[str]:
+    """What *text* is for those who decode it never, once, or more often."""
     for _ in range(_DECODINGS):
-        if any(step.partition(";")[0] in (".", "..") for step in re.split(r"[/\\]", text)):
-            return True
+        yield text
         text = unquote(text)
-    return False
 
 
 # ── query and cookie ─────────────────────────────────────────────────────────────────────────────────────────────────

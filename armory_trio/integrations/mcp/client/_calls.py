@@ -27,13 +27,17 @@ from mcp_types import (
 from ....definitions import EffectWindow, ToolContext, ToolFailure
 from .._meta import EFFECT, IDEMPOTENCY_KEY, TRACE
 from ._catalogue import Catalogue, Listed
-from ._content import error_text, value_of
+from ._content import error_text, is_error, value_of
 from ._faults import CHANGED, LOST, REPORTED, Fault, error_answer, lost
 from ._questions import answer_questions, ask_person
 from ._record import Exchange, LinkRecord
 
 _MORE_ATTEMPTS: Final = 2
 """How often a call is sent again whose connection turned out to be broken before it was."""
+
+_COMPLETE: Final = "complete"
+_ASKS: Final = "input_required"
+"""The kinds of results that the protocol has. Those of older revisions do not say theirs."""
 
 _ROUNDS: Final = 10
 """How often a server may ask for something more before it gives a result."""
@@ -125,7 +129,7 @@ class RemoteCall:
                 window.nothing_happened()
             elif isinstance(answer, Fault):
                 raise _settled(answer, window)
-            elif answer.get("isError") is True:
+            elif is_error(answer):
                 if self.trusting:
                     _take_word(answer, window)
                 raise _reported(answer).failure()
@@ -177,7 +181,7 @@ def _reported(answer: Mapping[str, object]) -> Fault:
 def _value(answer: Mapping[str, object] | Fault) -> object:
     if isinstance(answer, Fault):
         raise answer.failure()
-    if answer.get("isError") is True:
+    if is_error(answer):
         raise _reported(answer).failure()
     return value_of(answer)
 
@@ -202,8 +206,11 @@ class _Conversation:
             if isinstance(answer, Fault):
                 # Once the server has begun to ask back, nobody knows what it did before.
                 return answer if turn == 0 else msgspec.structs.replace(answer, happened=None)
-            if answer.get("resultType") != "input_required":
+            kind = answer.get("resultType")
+            if kind in (None, _COMPLETE):
                 return answer
+            if kind != _ASKS:
+                return self._unusable("answered with a result of a kind that is not known here")
             try:
                 required = InputRequiredResult.model_validate(answer, by_name=False)
             except ValueError:
@@ -274,6 +281,8 @@ class _Conversation:
         except MCPError as error:
             if exchange.fault is not None:
                 return exchange.fault
+            if error.code == CONNECTION_CLOSED and exchange.cut is not None:
+                return exchange.cut
             if error.code == CONNECTION_CLOSED and record.ended.is_set():
                 return lost(server, record.lost or "it ended", handed=exchange.handed)
             return error_answer(server, error.code, error.message, cast("object", error.data))

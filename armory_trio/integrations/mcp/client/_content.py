@@ -43,6 +43,11 @@ def value_of(answer: Mapping[str, object]) -> object:
     return blocks
 
 
+def is_error(answer: Mapping[str, object]) -> bool:
+    """Whether a result is that of a tool that failed: anything but false and nothing says so."""
+    return answer.get("isError") not in (None, False)
+
+
 def error_text(answer: Mapping[str, object]) -> str:
     """The words of a result that is an error."""
     words = "\n".join(_words(block) for block in blocks_of(answer)).strip()
@@ -69,9 +74,10 @@ def _words(block: Content) -> str:
 
 
 def blocks_of(answer: Mapping[str, object]) -> list[Content]:
-    """The content of a result as blocks, one for each that it has."""
+    """The content of a result as blocks, one for each that it has. Content that is no list is one of unknown kind."""
     content = answer.get("content")
-    listed: Iterable[object] = cast("list[object]", content) if isinstance(content, list) else ()
+    alone: Iterable[object] = () if content is None else (content,)
+    listed: Iterable[object] = cast("list[object]", content) if isinstance(content, list) else alone
     return [_block(each) for each in listed]
 
 

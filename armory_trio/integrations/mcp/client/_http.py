@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from http import HTTPStatus
-from typing import Final
+from typing import Final, cast
 
 import httpx2
 import msgspec
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
+from mcp_types import JSONRPCError, JSONRPCResponse
 
+from ....definitions._exceptions import Withheld
 from ._faults import LOST, REFUSED, Fault
+from ._messages import message_of
 from ._oauth import OAuth, Unqueued
 from ._record import LinkRecord
 from ._servers import HttpServer
@@ -23,6 +27,8 @@ _UNSENT: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout
 
 _SLOW_WRITE: Final = 30.0
 """Seconds in which a piece of a request has to be taken."""
+
+_log: Final = logging.getLogger("armory_trio.mcp")
 
 _INTERNAL: Final = -32603
 _NO_SESSION: Final = -32000
@@ -41,11 +47,6 @@ _KEPT: Final = ("www-authenticate", "retry-after")
 class _Request(msgspec.Struct):
     id: int | str | None = None
     method: str | None = None
-
-
-class _Answered(msgspec.Struct):
-    id: object = None
-    error: dict[str, object] | None = None
 
 
 class _Watched(httpx2.AsyncByteStream):
@@ -72,7 +73,7 @@ class _Watched(httpx2.AsyncByteStream):
             return await anext(self._pieces)
         except (StopAsyncIteration, httpx2.TransportError):
             message = f"the connection to {self._record.name!r} broke while the call ran there: its answer did not come"
-            self._record.fault(self._request_id, Fault(message, "transient", LOST))
+            self._record.cut_off(self._request_id, Fault(message, "transient", LOST))
             raise
 
     async def aclose(self) -> None:
@@ -95,15 +96,20 @@ class _Contained(httpx2.AsyncBaseTransport):
         self._url = url
         self._record = record
         self._most = most
+        self._let_in: set[object] = set()
+        """The requests that the server may have begun to answer: it did not refuse them."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send *request*."""
-        if request.method != "POST" or request.url != self._url:
+        if not self.is_ours(request):
             return await self._inner.handle_async_request(request)
         request_id = _id_of(request)
         self._record.forget_fault(request_id)
+        self._let_in.add(request_id)
         try:
             response = await self._inner.handle_async_request(request)
+            if HTTPStatus.BAD_REQUEST <= response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
+                self._let_in.discard(request_id)
             if response.status_code >= HTTPStatus.BAD_REQUEST:
                 return await self._refused(request, response)
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -121,32 +127,46 @@ class _Contained(httpx2.AsyncBaseTransport):
         """Close all connections."""
         await self._inner.aclose()
 
+    def is_ours(self, request: httpx2.Request) -> bool:
+        """Whether *request* brings a message to the server: its failing is to end nothing else."""
+        return request.method == "POST" and request.url == self._url
+
+    def settled(self, request: httpx2.Request) -> None:
+        """What comes of *request* is known."""
+        self._let_in.discard(_id_of(request))
+
+    def without_token(self, request: httpx2.Request, error: Exception) -> httpx2.Response:
+        """The answer to *request* in the server's place, when what it needs to get in could not be had."""
+        request_id = _id_of(request)
+        _log.warning("the MCP server %r: its authorization failed: %s", self._record.name, Withheld(error, frames=True))
+        message = f"the authorization for {self._record.name!r} failed ({type(error).__name__})"
+        refused = Fault(message, "permission", REFUSED, None if request_id in self._let_in else False)
+        self._record.fault(request_id, refused)
+        return _answer(request, HTTPStatus.UNAUTHORIZED, request_id, message)
+
     async def _read(self, request: httpx2.Request, request_id: object, response: httpx2.Response) -> httpx2.Response:
         """A whole answer, looked at: for one that is not to its request, the SDK would wait for ever."""
-        body = bytearray()
-        async with aclosing(response.aiter_bytes()) as pieces:
-            async for piece in pieces:
-                body += piece
-                if len(body) > self._most:
-                    break
-        await response.aclose()
-        fault = self._fault_in(bytes(body), request_id)
-        if fault is not None:
-            self._record.fault(request_id, fault)
-            return _answer(request, HTTPStatus.OK, request_id, fault.message, response.headers)
+        body = await _body_of(response, self._most)
+        found = self._answer_in(body, request_id)
+        if isinstance(found, Fault):
+            self._record.fault(request_id, found)
+            return _answer(request, HTTPStatus.OK, request_id, found.message, response.headers)
         headers = {name: value for name, value in response.headers.items() if name not in _OF_THE_BODY}
-        return httpx2.Response(response.status_code, headers=headers, content=bytes(body), request=request)
+        return httpx2.Response(response.status_code, headers=headers, content=found, request=request)
 
-    def _fault_in(self, body: bytes, request_id: object) -> Fault | None:
-        if len(body) > self._most:
+    def _answer_in(self, body: bytes | None, request_id: object) -> bytes | Fault:
+        """The answer as the session can read it, or what is wrong with it."""
+        if body is not None and len(body) > self._most:
             return self._unusable(f"sent an answer of more than {self._most:,} bytes")
-        try:
-            told = msgspec.json.decode(body, type=_Answered)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        message, mended = (None, None) if body is None else message_of(body)
+        if body is None or not isinstance(message, JSONRPCResponse | JSONRPCError):
             return self._unusable("sent an answer that cannot be read")
-        if str(told.id) != str(request_id):
+        if str(message.id) != str(request_id):
             return self._unusable("answered another request than the one that it got")
-        return None
+        try:
+            return body if mended is None else _written(message)
+        except ValueError:  # it is nested deeper than the session can read
+            return self._unusable("sent an answer that cannot be read")
 
     def _unusable(self, what: str) -> Fault:
         return Fault(f"{self._record.name!r} {what}", "internal", "OUTPUT_INVALID")
@@ -162,17 +182,17 @@ class _Contained(httpx2.AsyncBaseTransport):
 
     async def _refused(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         request_id, status = _id_of(request), response.status_code
-        body = await response.aread()
-        await response.aclose()
-        code = _code_of(body)
+        told = _error_in(await _body_of(response, self._most), request_id)
+        code = None if told is None else told.error.code
         in_session = MCP_SESSION_ID in request.headers
         if in_session and (status == HTTPStatus.NOT_FOUND or (status, code) == (HTTPStatus.BAD_REQUEST, _NO_SESSION)):
             message = f"{self._record.name!r} no longer knows this session, and did not run the call"
             self._record.fault(request_id, Fault(message, "transient", LOST, False))
             self._record.end("it no longer knows the session")
             return _answer(request, status, request_id, message)
-        if code is not None:
-            return _copy(request, response, body)
+        if told is not None:
+            headers = _kept(response.headers)
+            return httpx2.Response(status, headers=headers, content=_written(told), request=request)
         fault = _fault_of(self._record.name, status)
         self._record.fault(request_id, fault)
         return _answer(request, status, request_id, fault.message, response.headers)
@@ -199,14 +219,31 @@ def _id_of(request: httpx2.Request) -> object:
     return None if asked.method is None else asked.id
 
 
-def _code_of(body: bytes) -> int | None:
-    """The code of the JSON-RPC error that *body* is, or None if it is none."""
-    try:
-        error = msgspec.json.decode(body, type=_Answered).error
-    except (msgspec.DecodeError, UnicodeDecodeError):
+async def _body_of(response: httpx2.Response, most: int) -> bytes | None:
+    """What came, and no more than one piece of it past *most* bytes; None if it is not compressed as it says."""
+    body = bytearray()
+    async with aclosing(response):
+        try:
+            async with aclosing(response.aiter_bytes()) as pieces:
+                async for piece in pieces:
+                    body += piece
+                    if len(body) > most:
+                        break
+        except httpx2.DecodingError:
+            return None
+    return bytes(body)
+
+
+def _error_in(body: bytes | None, request_id: object) -> JSONRPCError | None:
+    """The error of JSON-RPC that *body* is, or None. One that names another of our requests is none of this one."""
+    message = None if body is None else message_of(body)[0]
+    if not isinstance(message, JSONRPCError) or (isinstance(message.id, int) and message.id != request_id):
         return None
-    code = None if error is None else error.get("code")
-    return code if isinstance(code, int) else None
+    return message
+
+
+def _written(message: JSONRPCResponse | JSONRPCError) -> bytes:
+    return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
 def _answer(
@@ -217,13 +254,53 @@ def _answer(
     return httpx2.Response(status, headers=_kept(headers), content=msgspec.json.encode(told), request=request)
 
 
-def _copy(request: httpx2.Request, response: httpx2.Response, body: bytes) -> httpx2.Response:
-    return httpx2.Response(response.status_code, headers=_kept(response.headers), content=body, request=request)
-
-
 def _kept(headers: httpx2.Headers | None) -> dict[str, str]:
     kept = {} if headers is None else {name: headers[name] for name in _KEPT if name in headers}
     return {**kept, "content-type": _JSON}
+
+
+class _Client(httpx2.AsyncClient):
+    """Sends what the session says. Where a token can't be had, that is the affair of the one request that needed it.
+
+    Args:
+        contained: The transport.
+        record: Of the link: until that is open, whatever fails is why it could not be opened.
+        auth: How to get in.
+        headers: Sent along.
+        timeout: For each step.
+    """
+
+    def __init__(
+        self,
+        contained: _Contained,
+        record: LinkRecord,
+        *,
+        auth: httpx2.Auth | None,
+        headers: dict[str, str],
+        timeout: httpx2.Timeout,
+    ) -> None:
+        super().__init__(headers=headers, auth=auth, transport=contained, timeout=timeout)
+        self._contained = contained
+        self._record = record
+
+    async def send(
+        self,
+        request: httpx2.Request,
+        *,
+        stream: bool = False,
+        auth: object = httpx2.USE_CLIENT_DEFAULT,
+        follow_redirects: object = httpx2.USE_CLIENT_DEFAULT,
+    ) -> httpx2.Response:
+        """The response to *request*. Cancelled: its connection is closed."""
+        how, onward = cast("httpx2.Auth | None", auth), cast("bool", follow_redirects)
+        try:
+            return await super().send(request, stream=stream, auth=how, follow_redirects=onward)
+        except Exception as error:
+            if self._record.opening is not None or not self._contained.is_ours(request):
+                raise
+            return self._contained.without_token(request, error)
+        finally:
+            self._contained.settled(request)
 
 
 def _authentication(server: HttpServer, record: LinkRecord) -> httpx2.Auth | None:
@@ -241,10 +318,11 @@ async def open_http(server: HttpServer, record: LinkRecord) -> AsyncGenerator[St
     """A connection to *server* as long as the block lasts."""
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=10)
     inner = httpx2.AsyncHTTPTransport(limits=limits)
-    client = httpx2.AsyncClient(
+    client = _Client(
+        _Contained(inner, httpx2.URL(server.url), record, server.max_message),
+        record,
         headers=dict(server.headers),
         auth=_authentication(server, record),
-        transport=_Contained(inner, httpx2.URL(server.url), record, server.max_message),
         # How long an answer may take is the call's affair: a server may think for an hour, and show progress.
         timeout=httpx2.Timeout(connect=server.connect_timeout, read=None, write=_SLOW_WRITE, pool=None),
     )

@@ -23,7 +23,10 @@ def asker(record: LinkRecord) -> ElicitationFnT:
         exchange, question = record.only_exchange(), Question(params)
         if exchange is None or not exchange.ask(question):
             return ElicitResult(action="decline")
-        await question.answered.wait()
+        try:
+            await question.answered.wait()
+        finally:
+            question.scope.cancel("the server does not wait for the answer")
         return question.answer
 
     return ask
@@ -33,7 +36,9 @@ async def answer_questions(exchange: Exchange) -> None:
     """Ask what comes in for a call, one after the other, until it is over."""
     async for question in exchange.questions:
         try:
-            question.settle(await ask_person(exchange.context, question.params))
+            if not question.scope.cancel_called:
+                with question.scope:
+                    question.settle(await ask_person(exchange.context, question.params))
         finally:
             question.settle()
 

@@ -37,12 +37,14 @@ _QUESTIONS: Final = 16
 class Question:
     """What the server wants to ask a person, on its way to the call that it is about."""
 
-    __slots__ = ("answer", "answered", "params")
+    __slots__ = ("answer", "answered", "params", "scope")
 
     def __init__(self, params: ElicitRequestParams) -> None:
         self.params: ElicitRequestParams = params
         self.answer: ElicitResult = ElicitResult(action="cancel")
         self.answered: trio.Event = trio.Event()
+        self.scope: trio.CancelScope = trio.CancelScope()
+        """What the asking is in; cancelled once the server does not want to know any more."""
 
     def settle(self, answer: ElicitResult | None = None) -> None:
         """Give the answer; without one it is that nobody answered."""
@@ -59,7 +61,7 @@ class Exchange:
         context: What the calling tool may do.
     """
 
-    __slots__ = ("_ask", "answer", "context", "fault", "handed", "questions", "request_id")
+    __slots__ = ("_ask", "answer", "context", "cut", "fault", "handed", "questions", "request_id")
 
     def __init__(self, request_id: int, context: ToolContext) -> None:
         self.request_id: int = request_id
@@ -69,6 +71,9 @@ class Exchange:
 
         self.answer: Mapping[str, object] | None = None
         self.fault: Fault | None = None
+        self.cut: Fault | None = None
+        """That its stream ended without the answer, which may still come on another."""
+
         self._ask: trio.MemorySendChannel[Question]
         self.questions: trio.MemoryReceiveChannel[Question]
         self._ask, self.questions = trio.open_memory_channel(_QUESTIONS)
@@ -152,10 +157,15 @@ class LinkRecord:
             return True
         return False
 
+    def cut_off(self, request_id: object, fault: Fault) -> None:
+        """The stream of a request ended without its answer: *fault* if it comes on no other either."""
+        if isinstance(request_id, int) and (exchange := self.exchanges.get(request_id)) is not None:
+            exchange.cut = fault
+
     def forget_fault(self, request_id: object) -> None:
         """The request is sent again: what became of it before does not count."""
         if isinstance(request_id, int) and (exchange := self.exchanges.get(request_id)) is not None:
-            exchange.fault = None
+            exchange.fault = exchange.cut = None
 
     def only_exchange(self) -> Exchange | None:
         """The call that something must be about which does not say what it is about; None if it could be several."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from typing import Final, cast
-from urllib.parse import urlsplit
 
 import attrs
 import httpx2
 from mcp.server import MCPServer, Server
 
-from ....definitions._checks import names, seconds, shown, text
+from ....definitions._checks import count, names, seconds, shown, text
 from ....errors import DefinitionError
 from ._oauth import OAuth
 
@@ -22,6 +22,11 @@ SAFE_ENVIRONMENT: Final = (
     else ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
 )
 """What a child process gets of our own environment without being allowed to: nothing that opens a door."""
+
+
+_ADDRESS: Final = re.compile(r"https?://[^/?#\s]", re.IGNORECASE)
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_LINE: Final = re.compile(r"[^\x00\r\n]*")
 
 
 def _arguments(value: object) -> tuple[str, ...]:
@@ -64,7 +69,12 @@ def _environment(value: object) -> dict[str, str]:
 
 
 def _headers(value: object) -> dict[str, str]:
-    return _pairs("HttpServer", "headers", value)
+    given = _pairs("HttpServer", "headers", value)
+    for name, each in given.items():
+        if not (_TOKEN.fullmatch(name) and _LINE.fullmatch(each)):
+            reason = f"{name!r} cannot be sent: a name is letters, digits and hyphens, a value one line"
+            raise DefinitionError("HttpServer", "headers", reason)
+    return given
 
 
 MAX_MESSAGE: Final = 64 * 2**20
@@ -101,6 +111,7 @@ class StdioServer:
     def __attrs_post_init__(self) -> None:
         seconds("StdioServer", "stop_after", self.stop_after, zero=True)
         seconds("StdioServer", "kill_after", self.kill_after, zero=True)
+        count("StdioServer", "max_message", self.max_message)
         if not self.command:
             raise DefinitionError("StdioServer", "command", "is empty; name a program")
 
@@ -138,8 +149,10 @@ class HttpServer:
 
     def __attrs_post_init__(self) -> None:
         text("HttpServer", "url", self.url, blank=False)
-        if urlsplit(self.url).scheme not in ("http", "https"):
-            raise DefinitionError("HttpServer", "url", f"must begin with http:// or https://, not {shown(self.url)}")
+        if not _ADDRESS.match(self.url):
+            reason = f"must begin with http:// or https:// and a host, not {shown(self.url)}"
+            raise DefinitionError("HttpServer", "url", reason)
+        count("HttpServer", "max_message", self.max_message)
         seconds("HttpServer", "connect_timeout", self.connect_timeout, zero=False)
         seconds("HttpServer", "close_timeout", self.close_timeout, zero=True)
         if not isinstance(cast("object", self.auth), OAuth | httpx2.Auth | None):

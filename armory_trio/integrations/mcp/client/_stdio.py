@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import select
@@ -16,17 +15,11 @@ import anyio
 import trio
 from mcp.shared._stream_protocols import ReadStream
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    ErrorData,
-    JSONRPCError,
-    JSONRPCMessage,
-    JSONRPCNotification,
-    JSONRPCRequest,
-    jsonrpc_message_adapter,
-)
+from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest
 
 from ._faults import Fault
 from ._lines import LineSplitter, TooLong
+from ._messages import message_of
 from ._process import end_of, start, stop
 from ._record import LinkRecord
 from ._servers import StdioServer
@@ -43,7 +36,6 @@ _LAST_WORDS: Final = 0.25
 """Seconds in which what a dead child wrote can still be read. Its own children may hold the pipe open for ever."""
 
 _ITS_ID: Final = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d{1,18})\s*,')
-_HALF: Final = re.compile("[\ud800-\udfff]")
 _UNREADABLE: Final = -32700
 
 
@@ -137,28 +129,15 @@ def read_line(line: bytes | TooLong, record: LinkRecord) -> JSONRPCMessage | Non
         return None if found is None else _no_answer(int(found[1]), "is longer than what is read", record)
     if not line.strip():
         return None
-    try:
-        return jsonrpc_message_adapter.validate_json(line, by_name=False)
-    except ValueError:
-        told = _mended(line)
-    try:
-        return jsonrpc_message_adapter.validate_python(told, by_name=False)
-    except ValueError:
-        record.skip("a line that is no message", line)
+    message, told = message_of(line)
+    if message is not None:
+        return message
+    record.skip("a line that is no message", line)
     if isinstance(told, dict):
         given = cast("dict[str, object]", told)
         return None if "method" in given else _no_answer(given.get("id"), "is no message of JSON-RPC", record)
     found = _ITS_ID.match(line)
     return None if found is None or b'"method"' in line else _no_answer(int(found[1]), "is no JSON", record)
-
-
-def _mended(line: bytes) -> object:
-    """The JSON of a line with a character in it that was cut in half, as programs do that cut texts; None if it has none."""
-    try:
-        told: object = json.loads(line.decode("utf-8", "replace"))
-        return json.loads(_HALF.sub("\ufffd", json.dumps(told, ensure_ascii=False)))
-    except (ValueError, RecursionError):
-        return None
 
 
 def _no_answer(request_id: object, what: str, record: LinkRecord) -> JSONRPCMessage | None:

@@ -28,6 +28,22 @@ class _Event(msgspec.Struct, frozen=True):
     message: Message | None
 
 
+class _Replay:
+    """What one client that came back is still to be sent of a stream: the newest, if that is more than is kept."""
+
+    def __init__(self, last: _Event, events: deque[_Event]) -> None:
+        self.stream = last.stream
+        self.left = deque((event for event in events if self.takes(event) and event.number > last.number), events.maxlen)
+        self.news = trio.Event()
+
+    def takes(self, event: _Event) -> bool:
+        return event.stream == self.stream
+
+    def put(self, event: _Event) -> None:
+        self.left.append(event)
+        self.news.set()
+
+
 class History(EventStore):
     """The last messages of one session, in memory. It is its own: what other sessions were sent is in others.
 
@@ -38,14 +54,17 @@ class History(EventStore):
     def __init__(self, most: int) -> None:
         self._events: deque[_Event] = deque(maxlen=most)
         self._number = _BEFORE_ALL
-        self._news = trio.Event()
+        self._replays: set[_Replay] = set()
 
     async def store_event(self, stream_id: str, message: Message | None) -> str:
         """Keep *message*, and answer what it is called."""
         await trio.lowlevel.checkpoint()
         self._number += 1
-        self._events.append(_Event(self._number, stream_id, message))
-        self._news.set()
+        event = _Event(self._number, stream_id, message)
+        self._events.append(event)
+        for replay in self._replays:
+            if replay.takes(event):
+                replay.put(event)
         return str(self._number)
 
     async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
@@ -56,20 +75,25 @@ class History(EventStore):
         """
         await trio.lowlevel.checkpoint()
         last = next((event for event in self._events if str(event.number) == last_event_id), None)
-        while last is not None and not isinstance(last.message, _ANSWERS):
-            following = self._following(last)
-            if following is None and last.stream == GET_STREAM_KEY:
-                return last.stream
-            if following is None:
-                self._news = trio.Event()
-                await self._news.wait()
-                continue
-            last = following
-            if last.message is not None:
-                await send_callback(EventMessage(last.message, str(last.number)))
-        return None
+        if last is None or isinstance(last.message, _ANSWERS):
+            return None
+        replay = _Replay(last, self._events)
+        self._replays.add(replay)
+        try:
+            return await _send_all(replay, send_callback)
+        finally:
+            self._replays.discard(replay)
 
-    def _following(self, last: _Event) -> _Event | None:
-        """What came next on the same stream."""
-        found = (event for event in self._events if event.stream == last.stream and event.number > last.number)
-        return next(found, None)
+
+async def _send_all(replay: _Replay, send_callback: EventCallback) -> str | None:
+    while True:
+        while replay.left:
+            event = replay.left.popleft()
+            if event.message is not None:
+                await send_callback(EventMessage(event.message, str(event.number)))
+            if isinstance(event.message, _ANSWERS):
+                return None
+        if replay.stream == GET_STREAM_KEY:
+            return replay.stream
+        replay.news = trio.Event()
+        await replay.news.wait()

@@ -29,7 +29,7 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from ....definitions._checks import seconds, text
+from ....definitions._checks import count, flag, names, seconds, text
 from ....definitions._exceptions import Withheld
 from ....engine._concurrency import open_private_nursery
 from ....errors import DefinitionError
@@ -38,6 +38,7 @@ from ._history import History
 from ._request import STREAM_FOR
 from ._sdk import SdkServer
 
+_SUBJECT: Final = "HttpOptions"
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _LAST_ANSWERS: Final = 5.0
 """Seconds within which clients have to take their answers at the end."""
@@ -96,16 +97,25 @@ class HttpOptions:
     json_answers: bool = False
 
     def __attrs_post_init__(self) -> None:
-        text("HttpOptions", "path", self.path)
+        text(_SUBJECT, "path", self.path)
         if not self.path.startswith("/"):
-            raise DefinitionError("HttpOptions", "path", f"is {self.path!r}; begin it with a slash, such as /mcp")
+            raise DefinitionError(_SUBJECT, "path", f"is {self.path!r}; begin it with a slash, such as /mcp")
         if self.auth is not None and self.token_verifier is None:
-            raise DefinitionError("HttpOptions", "auth", "needs a token_verifier, which says who a token belongs to")
-
+            raise DefinitionError(_SUBJECT, "auth", "needs a token_verifier, which says who a token belongs to")
+        self._check_bounds()
         if self.stream_for is not None:
-            seconds("HttpOptions", "stream_for", self.stream_for, zero=False)
+            seconds(_SUBJECT, "stream_for", self.stream_for, zero=False)
             if not self.kept_events:
-                raise DefinitionError("HttpOptions", "stream_for", "needs kept_events, for clients that come back")
+                raise DefinitionError(_SUBJECT, "stream_for", "needs kept_events, for clients that come back")
+
+    def _check_bounds(self) -> None:
+        for field in ("allowed_hosts", "allowed_origins"):
+            if getattr(self, field) is not None:
+                names(_SUBJECT, field, getattr(self, field))
+        for field, least in (("max_body_bytes", 1), ("max_sessions", 1), ("kept_events", 0)):
+            count(_SUBJECT, field, getattr(self, field), least=least)
+        seconds(_SUBJECT, "session_idle", self.session_idle, zero=False)
+        flag(_SUBJECT, "json_answers", self.json_answers)
 
     def for_host(self, host: str) -> HttpOptions:
         """The same, with the names of a loopback address allowed when *host* is one and nothing else is said."""

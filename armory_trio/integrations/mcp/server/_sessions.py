@@ -44,7 +44,8 @@ class Sessions:
         Cancelled: nothing has changed.
         """
         while any(connection.session_id is not None for connection in self._open):
-            self._left = trio.Event()
+            if self._left.is_set():  # several ways in may wait for one
+                self._left = trio.Event()
             await self._left.wait()
 
     def announce(self, what: str, announce: Announce) -> None:

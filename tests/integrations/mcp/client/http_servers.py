@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import cast
 
@@ -44,9 +44,15 @@ Answer = Callable[[str, dict[str, str], bytes], bytes | None]
 """Answers a request (its method, headers and body) with the bytes of a response; None closes the connection."""
 
 
+async def send_whole(stream: trio.SocketStream, told: bytes) -> None:
+    await stream.send_all(told)
+
+
 @asynccontextmanager
-async def answering(answer: Answer) -> AsyncGenerator[str]:
-    """Serve raw HTTP, one request for each connection; gives the address of the endpoint."""
+async def answering(
+    answer: Answer, pour: Callable[[trio.SocketStream, bytes], Awaitable[None]] = send_whole
+) -> AsyncGenerator[str]:
+    """Serve raw HTTP, one request for each connection; gives the address of the endpoint. Errors are sent by *pour*."""
 
     async def handle(stream: trio.SocketStream) -> None:
         async with stream:
@@ -63,7 +69,8 @@ async def answering(answer: Answer) -> AsyncGenerator[str]:
                 body += await stream.receive_some(65_536)
             told = answer(first.split()[0], headers, body)
             if told is not None:
-                await stream.send_all(told)
+                with suppress(trio.BrokenResourceError):
+                    await (pour if told.startswith(b"HTTP/1.1 5") else send_whole)(stream, told)
 
     async with trio.open_nursery() as nursery:
         listeners = await nursery.start(partial(trio.serve_tcp, handle, 0, host="127.0.0.1"))

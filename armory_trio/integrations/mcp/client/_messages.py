@@ -1,0 +1,34 @@
+"""Bytes to messages, whichever way they came: one that a program cut a character of in half is mended."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
+
+_HALF: Final = re.compile("[\ud800-\udfff]")
+
+
+def message_of(data: bytes) -> tuple[JSONRPCMessage | None, object]:
+    """The message in *data*; if it is none, None and the JSON that it is, which is None as well where it is none.
+
+    A character that was cut in half, as programs do that cut texts, is replaced by U+FFFD.
+    """
+    try:
+        return jsonrpc_message_adapter.validate_json(data, by_name=False), None
+    except ValueError:
+        told = _mended(data)
+    try:
+        return jsonrpc_message_adapter.validate_python(told, by_name=False), told
+    except ValueError:
+        return None, told
+
+
+def _mended(data: bytes) -> object:
+    try:
+        told: object = json.loads(data.decode("utf-8", "replace"))
+        return json.loads(_HALF.sub("\ufffd", json.dumps(told, ensure_ascii=False)))
+    except (ValueError, RecursionError):
+        return None
