@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Final, cast
 
-import msgspec
 from mcp import types
 from mcp.types.version import is_version_at_least
 
@@ -22,7 +21,6 @@ from ...definitions import (
     ResourceAnnotations,
     TextContent,
     TextResourceContent,
-    ToolError,
     ToolResult,
 )
 from ._meta import ACTION, EFFECT, ERROR, EXECUTION, OUTCOME
@@ -30,8 +28,6 @@ from ._meta import ACTION, EFFECT, ERROR, EXECUTION, OUTCOME
 _AUDIO_SINCE: Final = "2025-03-26"
 _LINKS_SINCE: Final = "2025-06-18"
 """The protocol versions that brought these blocks; who speaks an older one is told in words."""
-
-_TOO_LONG: Final = ToolError("internal", "OUTPUT_INVALID", "the result holds a number that is too long to be sent")
 
 UNDECLARED: Final = frozenset({"INTERNAL_ERROR", "TRANSIENT_ERROR", "CONNECTION_LOST"})
 """The codes of errors that may show the text of an exception that no tool declared."""
@@ -85,13 +81,7 @@ def call_result(result: ToolResult[object], version: str, *, promised: bool, wra
         text = types.TextContent(text=result.text or words_for(result))
         return types.CallToolResult(content=[text], is_error=True, _meta=_told(result))
     blocks = [mcp_block(block, version) for block in _shown(result.content, result.value)]
-    try:
-        structured = _structured(result, promised=promised, wrapped=wrapped)
-    except ValueError:
-        if promised:
-            unsaid = msgspec.structs.replace(result, outcome="error", error=_TOO_LONG, content=())
-            return call_result(unsaid, version, promised=promised, wrapped=wrapped)
-        structured = None
+    structured = _structured(result, promised=promised, wrapped=wrapped)
     return types.CallToolResult(content=blocks, structured_content=structured, _meta=_told(result))
 
 
@@ -100,11 +90,6 @@ def _shown(content: Iterable[Content], value: object) -> Iterable[Content]:
 
 
 def _structured(result: ToolResult[object], *, promised: bool, wrapped: bool) -> dict[str, object] | None:
-    """What is owed besides the blocks, if anything is.
-
-    Raises:
-        ValueError: There is a number in it of more digits than Python reads.
-    """
     match result.content:
         case (JsonContent(json=text),):
             pass
@@ -112,7 +97,10 @@ def _structured(result: ToolResult[object], *, promised: bool, wrapped: bool) ->
             text = encode_json(result.value)
         case _:
             return None
-    value: object = json.loads(text)  # which takes half characters
+    try:
+        value: object = json.loads(text)  # which takes half characters
+    except ValueError:  # a number of more digits than Python reads; output contracts let none through
+        return None
     if wrapped:
         return {"result": value}
     return cast("dict[str, object]", value) if isinstance(value, dict) else None

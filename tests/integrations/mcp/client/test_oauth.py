@@ -10,7 +10,7 @@ import attrs
 import httpx2
 import pytest
 import trio
-from mcp.shared.auth import OAuthClientInformationFull
+from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 from armory_trio import DefinitionError, ToolCall, open_supervisor
 from armory_trio.integrations.mcp.client import (
@@ -85,6 +85,42 @@ async def test_a_token_that_expired_is_refreshed_before_it_is_used() -> None:
             assert await sum_of(HttpServer(url, auth=person.oauth(storage))) == {"result": 3}
         assert (len(person.asked), consent.agreed) == (1, 1)
         assert consent.refreshed >= 1
+
+
+class Full(MemoryTokenStorage):
+    """Keeps nothing more once it is full."""
+
+    full = False
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        if self.full:
+            raise OSError("the disk is full")
+        await super().set_tokens(tokens)
+
+
+@requirement("mcp-client.oauth", "mcp-client.http")
+async def test_a_token_that_cannot_be_kept_costs_the_call_that_needed_it_and_no_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    consent, storage = Consent(), Full()
+    async with (
+        serving_guarded(consent) as url,
+        open_mcp(HttpServer(url, auth=Person().oauth(storage)), name="web") as connection,
+        open_supervisor(connection.toolbox()) as supervisor,
+    ):
+        running = supervisor.start(ToolCall("linger"))
+        await consent.lingering.wait()
+        storage.full = True
+        consent.tokens.clear()
+        refused = await supervisor.execute(ToolCall("add", {"a": 1, "b": 2}))
+        assert refused.error is not None
+        assert (refused.error.code, refused.effect) == ("SERVER_REFUSED", "none")
+        assert "authorization" in refused.error.message
+        assert "OSError" in caplog.text
+        assert (connection.state, running.snapshot.state) == ("open", "active")
+        storage.full = False
+        assert (await supervisor.execute(ToolCall("add", {"a": 1, "b": 2}))).value == {"result": 3}
+        running.abort("enough")
 
 
 @requirement("mcp-client.oauth")

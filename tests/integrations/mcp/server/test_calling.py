@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 import pytest
-from mcp import types
+from mcp import Client, types
 from mcp.shared.exceptions import MCPError
 
 from armory_trio import (
@@ -431,3 +431,17 @@ async def test_the_span_of_a_call_is_in_the_trace_of_its_client(parent: str, *, 
 
     assert (f"{context_of(span).trace_id:032x}" == TRACE[3:35]) is joined
     assert (span.parent is not None and f"{span.parent.span_id:016x}" == TRACE[36:52]) is joined
+
+
+@requirement("mcp-server.values")
+async def test_a_number_that_is_too_long_for_the_answer_does_not_hide_what_was_done() -> None:
+    post = {"class": "external-write", "targets": [{"kind": "service", "id": "post"}]}
+
+    @tool(effect=post)
+    async def count() -> dict[str, int]:
+        return {"n": 10**5_000}
+
+    async with open_supervisor(Toolbox([count])) as supervisor, Client(McpServer(supervisor).sdk) as client:
+        told = await client.call_tool("count", {})
+    assert (told.is_error, told.structured_content) == (False, None)
+    assert meta_of(told)["armory-trio/effect"] == "completed"

@@ -339,6 +339,47 @@ async def test_who_comes_back_for_an_answer_gets_it_also_if_it_comes_in_that_mom
     assert await history.replay_events_after(sent[1] or "", send) is None  # it has the answer
 
 
+@requirement("mcp-server.http.resume")
+async def test_several_who_come_back_at_once_each_get_their_answer() -> None:
+    history, sent = History(9), list[str | None]()
+    primed = [await history.store_event(stream, None) for stream in "ab"]
+
+    async def send(event: EventMessage) -> None:
+        await trio.lowlevel.checkpoint()
+        sent.append(event.event_id)
+
+    with trio.fail_after(5):
+        async with trio.open_nursery() as nursery:
+            for last in primed:
+                nursery.start_soon(history.replay_events_after, last, send)
+            await trio.testing.wait_all_tasks_blocked()
+            answers = [await history.store_event(stream, _ANSWER) for stream in "ab"]
+    assert sorted(filter(None, sent)) == answers
+
+
+@requirement("mcp-server.http.resume")
+async def test_who_reads_slowly_still_gets_the_answer_however_much_others_were_sent() -> None:
+    history, sent = History(3), list[str | None]()
+    primed = await history.store_event("1", None)
+    read = trio.Event()
+
+    async def send(event: EventMessage) -> None:
+        sent.append(event.event_id)
+        await read.wait()
+
+    with trio.fail_after(5):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(history.replay_events_after, primed, send)
+            await trio.testing.wait_all_tasks_blocked()
+            first = await history.store_event("1", _message())
+            await trio.testing.wait_all_tasks_blocked()
+            answer = await history.store_event("1", _ANSWER)
+            for _ in range(9):
+                await history.store_event("2", _message())
+            read.set()
+    assert sent == [first, answer]
+
+
 _ANSWER = jsonrpc.JSONRPCResponse(jsonrpc="2.0", id=1, result={})
 
 
@@ -445,8 +486,19 @@ async def test_an_address_that_is_taken_is_an_error_of_its_own() -> None:
 @requirement("mcp-server.arguments")
 @pytest.mark.parametrize(
     ("options", "field"),
-    [({"path": "mcp"}, "path"), ({"path": 3}, "path"), ({"auth": object()}, "auth")],
-    ids=["no slash", "no text", "no verifier"],
+    [
+        ({"path": "mcp"}, "path"),
+        ({"path": 3}, "path"),
+        ({"auth": object()}, "auth"),
+        ({"allowed_hosts": "localhost"}, "allowed_hosts"),
+        ({"allowed_origins": [3]}, "allowed_origins"),
+        ({"max_body_bytes": 0}, "max_body_bytes"),
+        ({"max_sessions": "9"}, "max_sessions"),
+        ({"kept_events": -1}, "kept_events"),
+        ({"session_idle": float("nan")}, "session_idle"),
+        ({"json_answers": 1}, "json_answers"),
+    ],
+    ids=str,
 )
 def test_a_wrong_option_of_http_is_refused_with_its_name(options: dict[str, object], field: str) -> None:
     with pytest.raises(DefinitionError, match=field):
