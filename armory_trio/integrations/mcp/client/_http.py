@@ -182,7 +182,7 @@ class _Contained(httpx2.AsyncBaseTransport):
 
     async def _refused(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         request_id, status = _id_of(request), response.status_code
-        told = _error_in(await _body_of(response, self._most), request_id)
+        told = _error_in(await _body_of(response, self._most), status, request_id)
         code = None if told is None else told.error.code
         in_session = MCP_SESSION_ID in request.headers
         if in_session and (status == HTTPStatus.NOT_FOUND or (status, code) == (HTTPStatus.BAD_REQUEST, _NO_SESSION)):
@@ -234,12 +234,16 @@ async def _body_of(response: httpx2.Response, most: int) -> bytes | None:
     return bytes(body)
 
 
-def _error_in(body: bytes | None, request_id: object) -> JSONRPCError | None:
-    """The error of JSON-RPC that *body* is, or None. One that names another of our requests is none of this one."""
+def _error_in(body: bytes | None, status: int, request_id: object) -> JSONRPCError | None:
+    """The error of JSON-RPC that *body* is, or None.
+
+    One that names another of our requests is not believed where *status* leaves open what became of this one.
+    """
     message = None if body is None else message_of(body)[0]
-    if not isinstance(message, JSONRPCError) or (isinstance(message.id, int) and message.id != request_id):
+    if not isinstance(message, JSONRPCError):
         return None
-    return message
+    is_foreign = isinstance(message.id, int) and message.id != request_id
+    return None if is_foreign and status >= HTTPStatus.INTERNAL_SERVER_ERROR else message
 
 
 def _written(message: JSONRPCResponse | JSONRPCError) -> bytes:

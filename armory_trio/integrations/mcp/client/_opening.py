@@ -64,6 +64,9 @@ async def open_mcp(server: AnyServer, *, name: str, **options: Unpack[Connection
     Leaving the block closes the connection, and ends a child process with its whole group. The connection breaking does
     not end the block: it is opened again, and calls wait for that or are answered ``TOOL_UNAVAILABLE``.
 
+    Cancelled: it is closed in the same way, which takes no longer than ``close_timeout`` over HTTP, and than
+    ``stop_after`` and ``kill_after`` of a child process.
+
     Args:
         server: A `StdioServer`, an `HttpServer` or an `InMemoryServer`.
         name: What you call it: printable ASCII without spaces. It becomes the namespace of the tools.
@@ -79,7 +82,7 @@ async def open_mcp(server: AnyServer, *, name: str, **options: Unpack[Connection
     refuse_unknown(_SUBJECT, options, ConnectionOptions.__annotations__)
     owner = Owner(server, ClientOptions(name=name, **options))
     async with open_private_nursery() as nursery:
-        nursery.start_soon(owner.own, name=f"mcp: {name}")
+        nursery.start_soon(owner.own_to_the_end, name=f"mcp: {name}")
         try:
             await owner.opened()
             yield Connection(owner)

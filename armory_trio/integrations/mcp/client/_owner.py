@@ -147,8 +147,15 @@ class Owner:
         if self._refusal is not None:
             raise self._refusal
 
-    async def own(self) -> None:
-        """Open it, keep it open, and close it."""
+    async def own_to_the_end(self) -> None:
+        """Open it, keep it open, and close it once `close` was called, which alone ends this.
+
+        Under a shield: a server goes on with the calls of a client that left without a word.
+        """
+        with trio.CancelScope(shield=True):
+            await self._own()
+
+    async def _own(self) -> None:
         failures = 0
         try:
             while True:

@@ -444,4 +444,5 @@ async def test_a_number_that_is_too_long_for_the_answer_does_not_hide_what_was_d
     async with open_supervisor(Toolbox([count])) as supervisor, Client(McpServer(supervisor).sdk) as client:
         told = await client.call_tool("count", {})
     assert (told.is_error, told.structured_content) == (False, None)
-    assert meta_of(told)["armory-trio/effect"] == "completed"
+    assert told.meta is not None
+    assert told.meta["armory-trio/effect"] == "completed"
