@@ -153,7 +153,9 @@ class HttpServer:
             reason = f"must begin with http:// or https:// and a host, not {shown(self.url)}"
             raise DefinitionError("HttpServer", "url", reason)
         if not self.url.isprintable() or " " in self.url:
-            raise DefinitionError("HttpServer", "url", f"is no address, for there is white space in it: {shown(self.url)}")
+            raise DefinitionError(
+                "HttpServer", "url", f"is no address, for there is white space in it: {shown(self.url)}"
+            )
         count("HttpServer", "max_message", self.max_message)
         seconds("HttpServer", "connect_timeout", self.connect_timeout, zero=False)
         seconds("HttpServer", "close_timeout", self.close_timeout, zero=True)

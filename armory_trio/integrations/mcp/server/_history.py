@@ -33,7 +33,9 @@ class _Replay:
 
     def __init__(self, last: _Event, events: deque[_Event]) -> None:
         self.stream = last.stream
-        self.left = deque((event for event in events if self.takes(event) and event.number > last.number), events.maxlen)
+        self.left = deque(
+            (event for event in events if self.takes(event) and event.number > last.number), events.maxlen
+        )
         self.news = trio.Event()
 
     def takes(self, event: _Event) -> bool:

@@ -54,7 +54,11 @@ UNREADABLE: Final[Mapping[str, Answers]] = {
 @pytest.mark.parametrize("case", UNREADABLE)
 async def test_what_is_no_answer_is_told_as_that_and_harms_no_other_call(case: str) -> None:
     ends = [UNREADABLE[case], done]
-    host = Host(lambda request: ends.pop(0)(request))
+
+    def call(request: object) -> bytes:
+        return ends.pop(0)(request)
+
+    host = Host(call)
     with trio.fail_after(30):  # nobody waits until the call was idle for too long
         failed, after = await go(host, 2)
     assert failed.error is not None
@@ -83,7 +87,7 @@ async def test_a_status_counts_where_its_body_says_nothing(answer: bytes) -> Non
 
 @requirement("mcp-client.http")
 async def test_of_a_refusal_no_more_is_read_than_of_an_answer() -> None:
-    host, taken = Host(done), 0
+    host, taken = Host(lambda _: b"HTTP/1.1 500 X\r\ncontent-type: text/plain\r\n\r\n"), 0
 
     async def pour(stream: trio.SocketStream, head: bytes) -> None:
         nonlocal taken
@@ -92,7 +96,6 @@ async def test_of_a_refusal_no_more_is_read_than_of_an_answer() -> None:
             await stream.send_all(bytes(100_000))
             taken += 100_000
 
-    host.call = lambda _: b"HTTP/1.1 500 X\r\ncontent-type: text/plain\r\n\r\n"
     async with (
         answering(host, pour) as url,
         open_mcp(HttpServer(url, max_message=50_000), name="web", reconnect=QUICK) as connection,
@@ -107,7 +110,9 @@ async def test_of_a_refusal_no_more_is_read_than_of_an_answer() -> None:
 
 @requirement("mcp-client.content")
 async def test_half_a_character_costs_no_answer() -> None:
-    [answered] = await go(Host(lambda request: said(request, '"result":{"content":[{"type":"text","text":"\\ud800x"}]}')))
+    [answered] = await go(
+        Host(lambda request: said(request, '"result":{"content":[{"type":"text","text":"\\ud800x"}]}'))
+    )
     assert answered.value == "\ufffdx"
 
 

@@ -265,7 +265,9 @@ async def test_a_server_that_is_killed_between_calls_costs_no_call() -> None:
         pytest.param(lambda: HttpServer("http:///mcp"), "url: must begin with http", id="no host"),
         pytest.param(lambda: HttpServer("http://x\n"), "url: is no address", id="two lines for an address"),
         pytest.param(lambda: HttpServer("http://x", headers={"a b": "c"}), "headers: 'a b'", id="a header of words"),
-        pytest.param(lambda: HttpServer("http://x", headers={"a": "b\r\nc: d"}), "headers: 'a'", id="two headers in one"),
+        pytest.param(
+            lambda: HttpServer("http://x", headers={"a": "b\r\nc: d"}), "headers: 'a'", id="two headers in one"
+        ),
         pytest.param(lambda: HttpServer("http://x", max_message=0), "max_message", id="no bytes over HTTP"),
         pytest.param(lambda: StdioServer("x", max_message=-1), "max_message", id="fewer than no bytes"),
         pytest.param(lambda: HttpServer("http://x", auth="me"), "auth: must be an OAuth", id="a word for consent"),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

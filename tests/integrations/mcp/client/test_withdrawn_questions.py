@@ -52,7 +52,9 @@ class Person:
 
 
 @requirement("mcp-client.elicit")
-async def test_a_question_that_the_server_withdraws_is_asked_no_more_and_the_next_one_is(autojump_clock: object) -> None:
+async def test_a_question_that_the_server_withdraws_is_asked_no_more_and_the_next_one_is(
+    autojump_clock: object,
+) -> None:
     person, began = Person(), trio.current_time()
     async with (
         open_mcp(InMemoryServer(impatient()), name="impatient") as connection,

@@ -435,9 +435,7 @@ async def test_the_span_of_a_call_is_in_the_trace_of_its_client(parent: str, *, 
 
 @requirement("mcp-server.values")
 async def test_a_number_that_is_too_long_for_the_answer_does_not_hide_what_was_done() -> None:
-    post = {"class": "external-write", "targets": [{"kind": "service", "id": "post"}]}
-
-    @tool(effect=post)
+    @tool(effect={"class": "external-write", "targets": [{"kind": "service", "id": "post"}]})
     async def count() -> dict[str, int]:
         return {"n": 10**5_000}
 

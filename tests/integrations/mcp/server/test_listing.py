@@ -231,6 +231,18 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol_that_names_a_near_one
 
 
 @requirement("mcp-server.visible")
+async def test_only_true_shows_a_tool_so_that_a_function_that_forgot_to_decide_shows_none() -> None:
+    def undecided(_definition: ToolDefinition, _request: McpRequest) -> bool:
+        return cast("bool", "perhaps")
+
+    async with (
+        open_supervisor(Toolbox([add])) as supervisor,
+        client_of(McpServer(supervisor, visible=undecided), HANDSHAKE) as client,
+    ):
+        assert (await client.list_tools()).tools == []
+
+
+@requirement("mcp-server.visible")
 async def test_a_tool_that_cannot_be_used_now_is_not_listed_and_says_so_when_it_is_called() -> None:
     there = [True]
 
