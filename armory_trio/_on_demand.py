@@ -13,25 +13,37 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import Final
+
+_OURS: Final = frozenset(("TYPE_CHECKING", "on_demand"))
+"""What such a package holds and does not offer."""
 
 
 def on_demand(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """The ``__getattr__`` and the ``__dir__`` of *package*, which has each name of *homes* in the module named there.
 
-    A name is looked up once; from then on it is an ordinary name of the package.
+    The modules themselves are attributes of the package as well, and ``from package import *`` takes all names. A name
+    from a private module is looked up once and is an ordinary name of the package from then on. One from a public
+    module is what that module has under this name now: what a test put in its place for a while is not kept.
 
     Args:
         package: The package's ``__name__``.
         homes: Names, and the module of each within the package, without a dot in front: ``"_actions"``.
     """
-    names = vars(sys.modules[package])
+    names, modules = vars(sys.modules[package]), frozenset(homes.values())
 
     def get(name: str) -> object:
+        if name == "__all__":
+            return [each for each in listed() if not each.startswith("_")]
+        if name in modules:
+            return import_module(f"{package}.{name}")
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
         found: object = getattr(import_module(f"{package}.{home}"), name)
-        names[name] = found
-        return found
+        return names.setdefault(name, found) if home.startswith("_") else found
 
-    return get, lambda: sorted({*names, *homes})
+    def listed() -> list[str]:
+        return sorted({*names, *homes, *modules} - _OURS)
+
+    return get, listed

@@ -157,6 +157,7 @@ ORDER: Final = {
         "_keywords",
         "_authority",
         "_options",
+        "_loading",
         "_plan",
         "capacity/_claims",
         "capacity/_agenda",

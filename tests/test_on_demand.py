@@ -95,7 +95,7 @@ def test_each_name_is_there_when_it_is_asked_for_and_is_listed_before(package: s
 
     assert name in dir(module)
     assert getattr(module, name) is getattr(module, name)
-    assert name in vars(module)
+    assert name in vars(module) or not _told(PACKAGES[package])[name].startswith("_")
 
 
 def test_a_name_that_nobody_offers_is_missing_as_in_any_module() -> None:
@@ -139,3 +139,71 @@ print(armory_trio.open_supervisor is armory_trio.open_supervisor, trio.run(doubl
     ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert ended.stdout.split() == ["False", "True", "8"]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_star_takes_all_names_and_nothing_of_ours(package: str) -> None:
+    taken: dict[str, object] = {}
+    exec(f"from {package} import *", taken)  # noqa: S102  # the words of this test
+
+    assert {*offered_by(PACKAGES[package])} <= {*taken}
+    assert not {"TYPE_CHECKING", "on_demand"} & ({*taken} | {*dir(importlib.import_module(package))})
+
+
+def test_the_rooms_are_attributes_of_the_package_before_anybody_imports_them() -> None:
+    program = """
+import armory_trio
+print(*sorted({"authority", "content", "definitions", "engine", "errors", "toolbox"} - {*dir(armory_trio)}))
+print(armory_trio.engine.open_supervisor is armory_trio.open_supervisor)
+print(armory_trio.authority.Allow is armory_trio.Allow, armory_trio.content.encode_content is armory_trio.encode_content)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert ended.stdout.split() == ["True", "True", "True"]
+
+
+def test_what_is_put_in_place_of_a_name_for_a_while_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = armory_trio.engine.Limits
+
+    with monkeypatch.context() as patched:
+        patched.setattr("armory_trio.engine.Limits", 1)
+        assert vars(armory_trio).get("Limits", 1) == 1
+        assert getattr(armory_trio, "Limits") == 1  # noqa: B009  # a type checker knows better
+
+    assert armory_trio.Limits is real
+
+
+def test_the_engine_imports_none_of_its_modules_by_itself() -> None:
+    """A thread that imports one of them would wait for the package, which waits for that module."""
+    program = "import armory_trio.engine, sys; print(*(name for name in sys.modules if 'trio.engine.' in name))"
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert ended.stdout == "\n"
+
+
+def test_threads_that_ask_for_the_first_time_at_once_each_get_what_they_asked_for() -> None:
+    program = """
+import importlib, sys, threading
+import armory_trio
+sys.setswitchinterval(1e-6)
+ROOMS = ["middleware", "testing", "storage.sql", "observability.logs", "integrations.portal", "kits.background"]
+ROOMS += ["engine", "engine.capacity", "authority.policy", "authority.grants", "providers", "composition", "ledger"]
+ROOMS += ["engine._concurrency", "engine._settlement", "engine._spending", "engine._onion", "engine.placement._thread"]
+DEEDS = [lambda: armory_trio.open_supervisor, lambda: armory_trio.serve_until_signal, lambda: armory_trio.Allow]
+DEEDS += [lambda room=room: importlib.import_module(f"armory_trio.{room}") for room in ROOMS]
+start, wrong = threading.Barrier(len(DEEDS)), []
+def run(deed):
+    start.wait()
+    try:
+        deed()
+    except BaseException as error:
+        wrong.append(repr(error))
+threads = [threading.Thread(target=run, args=[deed]) for deed in DEEDS]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(wrong)
+"""
+    for _ in range(4):
+        ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+
+        assert ended.stdout == "[]\n"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ._loops import LoopDetection as LoopDetection
     from ._loops import LoopDetector as LoopDetector
     from ._loops import LoopLevel as LoopLevel
+    from ._loops import LoopPattern as LoopPattern
     from ._loops import LoopStatistics as LoopStatistics
     from ._loops import LoopVerdict as LoopVerdict
     from ._revisions import Revisions as Revisions
@@ -40,6 +41,7 @@ else:
             "LoopDetection": "_loops",
             "LoopDetector": "_loops",
             "LoopLevel": "_loops",
+            "LoopPattern": "_loops",
             "LoopStatistics": "_loops",
             "LoopVerdict": "_loops",
             "Revisions": "_revisions",

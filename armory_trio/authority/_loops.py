@@ -13,7 +13,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from ..definitions import LoopPattern, ToolDefinition
+from ..definitions import LoopPattern as LoopPattern  # noqa: PLC0414  # the package offers it as well
+from ..definitions import ToolDefinition
 from ..definitions._checks import count, names, shown
 from ..errors import DefinitionError
 

@@ -17,6 +17,7 @@ from ..errors import JsonError
 from ._events import LoopWarned, NameResolved
 from ._execution import Record
 from ._failures import readable_error_of
+from ._loading import load_for
 from ._options import DIRECTLY
 from ._permits import Hook, Permit, Way
 from ._plan import Plan
@@ -149,6 +150,7 @@ def _has_key(record: Record, plan: Plan) -> bool:
 
 
 def _keyed(record: Record, plan: Plan) -> bool:
+    load_for("key")  # the plan knows nothing of a key that came with the call
     from .keeping._claiming import give_up, take_entry  # noqa: PLC0415  # only who has a key pays for it
 
     if record.claimed:

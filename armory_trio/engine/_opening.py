@@ -20,6 +20,7 @@ from ._concurrency import Latch, open_private_nursery
 from ._core import CoreOf
 from ._exchange import followed
 from ._execution import Core
+from ._loading import load_for
 from ._options import ERROR_DETAILS, Budget, Limits, Retention, Settings, check_seconds
 from ._room import set_limits
 from ._supervisor import Supervisor
@@ -141,11 +142,23 @@ async def open_supervisor(
         loops,
         freeze_authority(authority),
     )
-    core = _core_of(toolbox if isinstance(toolbox, Toolbox) else toolbox.toolbox, settings, journal)
+    now = toolbox if isinstance(toolbox, Toolbox) else toolbox.toolbox
+    _load_for_calls(now, exchanges=now is not toolbox, keeps_a_journal=journal is not None)
+    core = _core_of(now, settings, journal)
     supervisor = Supervisor(core)
     with followed(toolbox, core, supervisor.exchange):
         async with _tasks(supervisor, core):
             yield supervisor
+
+
+def _load_for_calls(toolbox: Toolbox, *, exchanges: bool, keeps_a_journal: bool) -> None:
+    load_for("call")
+    if toolbox.middleware:
+        load_for("middleware")
+    if exchanges:
+        load_for("rules")  # what is queued is judged anew
+    if keeps_a_journal:
+        load_for("journal")
 
 
 def _core_of(toolbox: Toolbox, settings: Settings, journal: JournalStore | None) -> Core:

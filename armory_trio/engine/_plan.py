@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -15,6 +15,7 @@ from ..toolbox import Toolbox
 if TYPE_CHECKING:
     from ..authority.policy import Rules
     from ..definitions import Middleware
+    from ._loading import Need
 
 Names = tuple[str, ...] | Callable[[Mapping[str, object]], Iterable[str]]
 
@@ -174,6 +175,20 @@ def compile_plan(
         rules=rules_of(tool, toolbox),
         auditors=auditors_of(tool, toolbox),
     )
+
+
+def needs_of(plan: Plan) -> Iterator[Need]:
+    """What has to be loaded for calls of *plan*, besides what is for all calls."""
+    if plan.placement == "process":
+        yield "process"
+    if plan.middleware:
+        yield "middleware"
+    if plan.keyed or plan.recorded:
+        yield "key"
+    if plan.digests:
+        yield "digest"
+    if plan.rules is not None or plan.auditors:
+        yield "rules"
 
 
 def rules_of(tool: Tool[..., object], toolbox: Toolbox) -> Rules | None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from ..definitions import Tool
 from ..toolbox import Toolbox
 from ._execution import Core
-from ._plan import Plan, compile_plan
+from ._loading import load_for
+from ._plan import Plan, compile_plan, needs_of
 from ._settlement import wake
 
 if TYPE_CHECKING:  # loaded by the first name that is not exact
@@ -71,6 +72,8 @@ class Plans:
         core, groups = self._core, self._core.settings.limits.groups
         records = core.ledger.durable
         plan = compile_plan(tool, core.toolbox, groups=groups, records=records)
+        for need in needs_of(plan):
+            load_for(need)  # if that fails, the call is refused, and the next one tries again
         if plan.size is None:
             return plan
         try:

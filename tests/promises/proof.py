@@ -24,6 +24,10 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "Whatever a tool throws, from whatever kind of function and at whatever moment, is the end of its own call, "
         "with the effect of the table, and of nothing else.",
     ),
+    "engine.faults.starved": Requirement(
+        "design 7",
+        "Whatever a call comes to, it has an end, also when no file can be opened any more: its code is there already.",
+    ),
     "engine.faults.interrupt": Requirement(
         "design 7",
         "A KeyboardInterrupt leaves the supervisor bare and aborts everything, from whatever kind of function.",
