@@ -55,9 +55,7 @@ from .definitions import ToolId as ToolId
 from .definitions import ToolOptions as ToolOptions
 from .definitions import ToolResult as ToolResult
 from .definitions import define_tool as define_tool
-from .definitions import input_digest as input_digest
 from .definitions import is_tool as is_tool
-from .definitions import output_digest as output_digest
 from .definitions import repair_hints as repair_hints
 from .definitions import tool as tool
 from .errors import AdmissionClosed as AdmissionClosed
@@ -111,7 +109,9 @@ if TYPE_CHECKING:
     from .definitions import call_from_json as call_from_json
     from .definitions import call_to_json as call_to_json
     from .definitions import create_executable_tool as create_executable_tool
+    from .definitions import input_digest as input_digest
     from .definitions import lazy as lazy
+    from .definitions import output_digest as output_digest
     from .definitions import result_from_json as result_from_json
     from .definitions import result_to_json as result_to_json
     from .definitions import with_context as with_context
@@ -186,6 +186,8 @@ else:
     __getattr__, __dir__ = on_demand(
         __name__,
         {
+            "output_digest": "definitions",
+            "input_digest": "definitions",
             "action_digest": "authority",
             "Allow": "authority",
             "ApprovalPolicy": "authority",

@@ -6,6 +6,7 @@ import ast
 import importlib
 import subprocess
 import sys
+import typing
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -207,3 +208,13 @@ print(wrong)
         ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
 
         assert ended.stdout == "[]\n"
+
+
+def test_the_types_of_a_tool_can_be_read_at_run_time() -> None:
+    for each in (armory_trio.Tool, armory_trio.Tool.bound):
+        assert typing.get_type_hints(each)
+
+
+@pytest.mark.parametrize("options", ["CallOptions", "AuthorityOptions", "GrantTerms"])
+def test_options_that_a_host_builds_as_a_dict_can_be_checked_at_run_time(options: str) -> None:
+    assert typing.get_type_hints(getattr(armory_trio, options))

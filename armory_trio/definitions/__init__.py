@@ -55,8 +55,6 @@ from ._context import ToolLike as ToolLike
 from ._context import WaitingBlock as WaitingBlock
 from ._definition import Lifecycle as Lifecycle
 from ._definition import ToolDefinition as ToolDefinition
-from ._digests import input_digest as input_digest
-from ._digests import output_digest as output_digest
 from ._effects import Classification as Classification
 from ._effects import EffectClass as EffectClass
 from ._effects import EffectDeclaration as EffectDeclaration
@@ -112,6 +110,8 @@ from .contracts import repair_hints as repair_hints
 
 if TYPE_CHECKING:
     from ._builder import ToolBuilder as ToolBuilder
+    from ._digests import input_digest as input_digest
+    from ._digests import output_digest as output_digest
     from ._executable import ExecutionDeclarations as ExecutionDeclarations
     from ._executable import create_executable_tool as create_executable_tool
     from ._lazy import lazy as lazy
@@ -139,6 +139,8 @@ else:
     __getattr__, __dir__ = on_demand(
         __name__,
         {
+            "output_digest": "_digests",
+            "input_digest": "_digests",
             "ToolBuilder": "_builder",
             "ExecutionDeclarations": "_executable",
             "create_executable_tool": "_executable",

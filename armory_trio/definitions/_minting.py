@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import secrets
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
@@ -15,7 +15,7 @@ class Ids:
     __slots__ = ("label", "numbers", "prefix", "supervisors")
 
     def __init__(self) -> None:
-        self.prefix = secrets.token_hex(4)
+        self.prefix = os.urandom(4).hex()
         """Stands in the id of every call that came without one."""
         self.numbers = itertools.count(1)
         self.label: str | None = None
@@ -23,7 +23,7 @@ class Ids:
 
     def of_supervisor(self) -> str:
         """What all executions of one supervisor share in their ids."""
-        return secrets.token_hex(4) if self.label is None else f"{self.label}.{next(self.supervisors)}"
+        return os.urandom(4).hex() if self.label is None else f"{self.label}.{next(self.supervisors)}"
 
 
 IDS: Final = Ids()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Generic, NoReturn, ParamSpec, TypeGuard, TypeVar, cast
+from typing import Generic, NoReturn, ParamSpec, TypeGuard, TypeVar, cast
 
 import attrs
 
@@ -14,11 +14,9 @@ from ._checks import shown
 from ._definition import ToolDefinition
 from ._functions import origin_of
 from ._identity import ToolId
+from ._middleware import BindsToTools, Middleware
 from ._options import Kind, ToolOptions
 from ._outputs import OutputContract
-
-if TYPE_CHECKING:  # loaded by who has any
-    from ._middleware import BindsToTools, Middleware
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -119,8 +117,6 @@ class Tool(Generic[P, R_co]):
         """
         if self.middleware is not None or not middleware:
             return self
-        from ._middleware import BindsToTools  # noqa: PLC0415  # only who has middleware pays for it
-
         around = [self._asked(each) if isinstance(each, BindsToTools) else each for each in middleware]
         return attrs.evolve(self, middleware=tuple(each for each in around if each is not None), bare=self)
 

@@ -17,14 +17,11 @@ if TYPE_CHECKING:  # loaded by who exchanges toolboxes
 
 
 @contextmanager
-def followed(toolbox: Toolbox | LiveToolbox, core: Core, exchange: Callable[[Toolbox], None]) -> Generator[None]:
-    """As long as the block lasts, *exchange* is called with what takes the place of a live *toolbox*.
+def followed(toolbox: LiveToolbox, core: Core, exchange: Callable[[Toolbox], None]) -> Generator[None]:
+    """As long as the block lasts, *exchange* is called with what takes the place of what *toolbox* holds.
 
     What is exchanged on trio's thread counts at once; from another thread it counts as soon as trio gets to it.
     """
-    if isinstance(toolbox, Toolbox):
-        yield
-        return
     token = current_token()
     waiting: deque[ToolboxChange] = deque()
 

@@ -6,16 +6,14 @@ Nothing that runs needs these types: they are read where a host builds its optio
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import Literal, TypedDict
 
 from ..authority import Revisions
+from ..authority.approvals import ApprovalStore
+from ..authority.grants import GrantStore
+from ..authority.signing import KeyResolver
 from ..definitions import ApprovalRequest, ElicitAnswer, ElicitRequest, RequestContext
-
-if TYPE_CHECKING:  # loaded by who signs or records something
-    from ..authority.approvals import ApprovalStore
-    from ..authority.grants import GrantStore
-    from ..authority.signing import KeyResolver
-    from ..ledger import LedgerStore, Receipt
+from ..ledger import LedgerStore, Receipt
 
 ErrorDetail = Literal["message", "declared"]
 """What a model is shown of an exception that the tool did not declare: type and text, or a generic line."""

@@ -20,6 +20,7 @@ _NEEDED: Final[dict[Need, tuple[str, ...]]] = {
         "..toolbox._fuzzy",
         "._passing",
         "._waits",
+        ".keeping._retelling",
         ".placement._thread",
         "difflib",
         "json",
@@ -38,7 +39,7 @@ _NEEDED: Final[dict[Need, tuple[str, ...]]] = {
         "._spending",
         _WRITING,
     ),
-    "digest": (_WRITING,),
+    "digest": ("..definitions._digests", _WRITING),
 }
 
 

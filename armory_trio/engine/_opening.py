@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 
 import trio
@@ -18,7 +18,6 @@ from ._admission import judge
 from ._authority import freeze_authority
 from ._concurrency import Latch, open_private_nursery
 from ._core import CoreOf
-from ._exchange import followed
 from ._execution import Core
 from ._loading import load_for
 from ._options import ERROR_DETAILS, Budget, Limits, Retention, Settings, check_seconds
@@ -143,16 +142,33 @@ async def open_supervisor(
         freeze_authority(authority),
     )
     now = toolbox if isinstance(toolbox, Toolbox) else toolbox.toolbox
-    _load_for_calls(now, exchanges=now is not toolbox, keeps_a_journal=journal is not None)
+    _load_for_calls(
+        now,
+        exchanges=now is not toolbox,
+        keeps_a_journal=journal is not None,
+        looks_for_loops=loops is not None,
+    )
     core = _core_of(now, settings, journal)
     supervisor = Supervisor(core)
-    with followed(toolbox, core, supervisor.exchange):
+    with _followed(toolbox, core, supervisor.exchange):
         async with _tasks(supervisor, core):
             yield supervisor
 
 
-def _load_for_calls(toolbox: Toolbox, *, exchanges: bool, keeps_a_journal: bool) -> None:
+def _followed(
+    toolbox: Toolbox | LiveToolbox, core: Core, exchange: Callable[[Toolbox], None]
+) -> AbstractContextManager[None]:
+    if isinstance(toolbox, Toolbox):
+        return nullcontext()
+    from ._exchange import followed  # noqa: PLC0415  # only who exchanges toolboxes pays for it
+
+    return followed(toolbox, core, exchange)
+
+
+def _load_for_calls(toolbox: Toolbox, *, exchanges: bool, keeps_a_journal: bool, looks_for_loops: bool) -> None:
     load_for("call")
+    if looks_for_loops:
+        load_for("digest")  # calls are compared by theirs
     if toolbox.middleware:
         load_for("middleware")
     if exchanges:

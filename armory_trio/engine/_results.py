@@ -18,8 +18,6 @@ from ..definitions import (
     TextContent,
     ToolError,
     ToolResult,
-    input_digest,
-    output_digest,
 )
 from ..errors import JsonError
 from ._execution import Record
@@ -158,6 +156,8 @@ def _with_digests(record: Record, plan: Plan, result: ToolResult[object]) -> Too
     given = came = None
     if "input" in plan.digests and record.call is not None:
         with suppress(JsonError):
+            from ..definitions import input_digest  # noqa: PLC0415  # loaded with the plan
+
             given = input_digest(record.call.arguments)
     if "output" in plan.digests and result.outcome == "success" and _value_is_kept(record, plan):
         came = _digest_of(result.value)
@@ -166,6 +166,8 @@ def _with_digests(record: Record, plan: Plan, result: ToolResult[object]) -> Too
 
 def _digest_of(value: object) -> str | None:
     try:
+        from ..definitions import output_digest  # noqa: PLC0415  # loaded with the plan
+
         return output_digest(value)
     except KeyboardInterrupt:
         raise

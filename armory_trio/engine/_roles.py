@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ..definitions import EffectRecord, ToolCall, ToolDefinition, ToolResult, input_digest, output_digest
+from ..definitions import EffectRecord, ToolCall, ToolDefinition, ToolResult
 from ..definitions._identity import DEFAULT_NAMESPACE
 from ..errors import JsonError
 from ._timers import Timed
@@ -68,6 +68,8 @@ class Repeats:
         """What is to be done about *call*. None when its tool may be called again and again, or it is no JSON."""
         if not self._detector.settings.watches(tool):
             return None
+        from ..definitions import input_digest  # noqa: PLC0415  # as above
+
         try:
             name = tool.id.text.removeprefix(_USUAL)
             verdict = self._detector.check(name, input_digest(call.arguments), owner=owner)
@@ -89,6 +91,8 @@ def _digest_of(result: ToolResult[object]) -> str:
         same = error.message.replace(result.execution_id, "")  # which execution it was makes no difference
         return f"{error.category} {error.code} {same}"
     try:
+        from ..definitions import output_digest  # noqa: PLC0415  # as above
+
         return output_digest(result.value)
     except KeyboardInterrupt:
         raise
