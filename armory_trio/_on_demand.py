@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Final
 
 _OURS: Final = frozenset(("TYPE_CHECKING", "on_demand"))
@@ -22,7 +23,7 @@ _OURS: Final = frozenset(("TYPE_CHECKING", "on_demand"))
 def on_demand(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """The ``__getattr__`` and the ``__dir__`` of *package*, which has each name of *homes* in the module named there.
 
-    The modules themselves are attributes of the package as well, and ``from package import *`` takes all names. A name
+    The modules themselves are attributes of the package as well, and ``from package import *`` takes all names but those. A name
     from a private module is looked up once and is an ordinary name of the package from then on. One from a public
     module is what that module has under this name now: what a test put in its place for a while is not kept.
 
@@ -34,7 +35,7 @@ def on_demand(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], o
 
     def get(name: str) -> object:
         if name == "__all__":
-            return [each for each in listed() if not each.startswith("_")]
+            return [each for each in listed() if not (each.startswith("_") or each in modules or is_module(each))]
         if name in modules:
             return import_module(f"{package}.{name}")
         home = homes.get(name)
@@ -42,6 +43,9 @@ def on_demand(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], o
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
         found: object = getattr(import_module(f"{package}.{home}"), name)
         return names.setdefault(name, found) if home.startswith("_") else found
+
+    def is_module(name: str) -> bool:
+        return isinstance(names.get(name), ModuleType)
 
     def listed() -> list[str]:
         return sorted({*names, *homes, *modules} - _OURS)

@@ -68,7 +68,6 @@ from ._effects import TargetMapping as TargetMapping
 from ._effects import Tier as Tier
 from ._effects import classify as classify
 from ._identity import ToolId as ToolId
-from ._importable import importable_name as importable_name
 from ._making import ToolDecorator as ToolDecorator
 from ._making import define_tool as define_tool
 from ._making import tool as tool
@@ -114,6 +113,7 @@ if TYPE_CHECKING:
     from ._digests import output_digest as output_digest
     from ._executable import ExecutionDeclarations as ExecutionDeclarations
     from ._executable import create_executable_tool as create_executable_tool
+    from ._importable import importable_name as importable_name
     from ._lazy import lazy as lazy
     from ._middleware import BindsToTools as BindsToTools
     from ._middleware import CallNext as CallNext
@@ -139,6 +139,7 @@ else:
     __getattr__, __dir__ = on_demand(
         __name__,
         {
+            "importable_name": "_importable",
             "output_digest": "_digests",
             "input_digest": "_digests",
             "ToolBuilder": "_builder",

@@ -24,7 +24,6 @@ from ._functions import (
     surrounding_names,
 )
 from ._identity import ToolId
-from ._importable import require_importable
 from ._lazy import Lazy, LazyBody
 from ._options import Declarations, Kind, ToolOptions, options_for, refuse_unknown
 from ._outputs import OutputContract
@@ -108,6 +107,8 @@ def assemble(
     how = _options(subject, kind, options)
     require_fields(subject, how.idempotency_key, contract.schema)
     if how.process is not None:
+        from ._importable import require_importable  # noqa: PLC0415  # only who uses processes pays for it
+
         require_importable(subject, function)
     return Tool(
         definition=definition,

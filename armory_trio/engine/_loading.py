@@ -10,13 +10,14 @@ from functools import cache
 from importlib import import_module
 from typing import Final, Literal
 
-Need = Literal["call", "journal", "key", "middleware", "process", "rules", "digest"]
+Need = Literal["call", "journal", "key", "middleware", "process", "rules"]
 
 _WRITING: Final = "..definitions.contracts._writing"
 _NEEDED: Final[dict[Need, tuple[str, ...]]] = {
     "call": (
         "..content._unencodable",
         "..content._wording",
+        "..definitions._digests",
         "..toolbox._fuzzy",
         "._passing",
         "._waits",
@@ -24,9 +25,10 @@ _NEEDED: Final[dict[Need, tuple[str, ...]]] = {
         ".placement._thread",
         "difflib",
         "json",
+        _WRITING,
     ),
     "journal": ("..journal",),
-    "key": ("..definitions._wire", "..ledger", ".keeping._claiming", ".keeping._concluding", _WRITING),
+    "key": ("..definitions._wire", "..ledger", ".keeping._claiming", ".keeping._concluding"),
     "middleware": ("._onion",),
     "process": (".placement._process_body",),
     "rules": (
@@ -37,9 +39,7 @@ _NEEDED: Final[dict[Need, tuple[str, ...]]] = {
         "._journal",
         "._resumption",
         "._spending",
-        _WRITING,
     ),
-    "digest": ("..definitions._digests", _WRITING),
 }
 
 

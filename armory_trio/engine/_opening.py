@@ -142,12 +142,7 @@ async def open_supervisor(
         freeze_authority(authority),
     )
     now = toolbox if isinstance(toolbox, Toolbox) else toolbox.toolbox
-    _load_for_calls(
-        now,
-        exchanges=now is not toolbox,
-        keeps_a_journal=journal is not None,
-        looks_for_loops=loops is not None,
-    )
+    _load_for_calls(now, exchanges=now is not toolbox, keeps_a_journal=journal is not None)
     core = _core_of(now, settings, journal)
     supervisor = Supervisor(core)
     with _followed(toolbox, core, supervisor.exchange):
@@ -165,10 +160,8 @@ def _followed(
     return followed(toolbox, core, exchange)
 
 
-def _load_for_calls(toolbox: Toolbox, *, exchanges: bool, keeps_a_journal: bool, looks_for_loops: bool) -> None:
+def _load_for_calls(toolbox: Toolbox, *, exchanges: bool, keeps_a_journal: bool) -> None:
     load_for("call")
-    if looks_for_loops:
-        load_for("digest")  # calls are compared by theirs
     if toolbox.middleware:
         load_for("middleware")
     if exchanges:

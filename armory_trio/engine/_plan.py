@@ -185,8 +185,6 @@ def needs_of(plan: Plan) -> Iterator[Need]:
         yield "middleware"
     if plan.keyed or plan.recorded:
         yield "key"
-    if plan.digests:
-        yield "digest"
     if plan.rules is not None or plan.auditors:
         yield "rules"
 

@@ -156,7 +156,7 @@ def _with_digests(record: Record, plan: Plan, result: ToolResult[object]) -> Too
     given = came = None
     if "input" in plan.digests and record.call is not None:
         with suppress(JsonError):
-            from ..definitions import input_digest  # noqa: PLC0415  # loaded with the plan
+            from ..definitions import input_digest  # noqa: PLC0415  # loaded by then
 
             given = input_digest(record.call.arguments)
     if "output" in plan.digests and result.outcome == "success" and _value_is_kept(record, plan):
@@ -166,7 +166,7 @@ def _with_digests(record: Record, plan: Plan, result: ToolResult[object]) -> Too
 
 def _digest_of(value: object) -> str | None:
     try:
-        from ..definitions import output_digest  # noqa: PLC0415  # loaded with the plan
+        from ..definitions import output_digest  # noqa: PLC0415  # loaded by then
 
         return output_digest(value)
     except KeyboardInterrupt:

@@ -17,6 +17,7 @@ from ._concurrency import Signal, Token, current_token
 from ._events import StreamClosed, StreamOpened
 from ._execution import Record
 from ._roles import Feeder
+from .keeping._retelling import CHUNKS_KEPT, size_of
 
 _STRIDE: Final = 64
 """Chunks after which a driver lets other tasks run, even if nothing made it wait."""
@@ -65,11 +66,7 @@ class ChunkBuffer:
     def runs_ahead(self) -> bool:
         """Whether the tool need not wait for its reader: others wait for the same stream, and what is kept for them fits."""
         entry = self._record.entry
-        if entry is None or not entry.line:
-            return False
-        from .keeping._retelling import CHUNKS_KEPT  # noqa: PLC0415  # only who has a key pays for it
-
-        return self._ahead < CHUNKS_KEPT
+        return entry is not None and bool(entry.line) and self._ahead < CHUNKS_KEPT
 
     def others_wait(self) -> None:
         """Others wait for the same stream now."""
@@ -79,8 +76,6 @@ class ChunkBuffer:
     def put(self, chunk: object) -> None:
         """Add *chunk*; the bound is the driver's to keep, by `room`."""
         if len(self._chunks) >= self._size:
-            from .keeping._retelling import size_of  # noqa: PLC0415  # as above: no other stream runs ahead
-
             self._ahead += size_of(chunk)
         self._chunks.append(chunk)
         self._more.set()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import resource
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import contextmanager
 
 import trio
@@ -86,7 +86,7 @@ TOOLS = (fails, answers_anything, sleeps, streams, in_a_thread, digested, keyed,
 
 
 @contextmanager
-def no_file_left() -> Iterator[None]:
+def no_file_left() -> Generator[None]:
     """As long as the block lasts, each open fails."""
     taken: list[int] = []
     try:
