@@ -47,10 +47,11 @@ async def ask_client(request: ApprovalRequest) -> bool | Deny:
     """Ask the person behind the MCP client that made a call whether it may run: an ``approval_handler``.
 
     A client that can put questions shows what would run, and why it is asked. Calls that came in another way, and those
-    of clients that can put none, are refused as ``APPROVAL_UNAVAILABLE``. Cancelled: the question is withdrawn.
+    of clients that can put none, or that answer ``cancel``, are refused as ``APPROVAL_UNAVAILABLE``: nobody said no.
+    Cancelled: the question is withdrawn.
 
     Raises:
-        ElicitationUnavailable: Nobody can be asked, so that the call is refused.
+        ElicitationUnavailable: Nobody can be asked, or nobody answered, so that the call is refused.
     """
     elicit = _ASKER.get()
     if elicit is None:
@@ -65,7 +66,8 @@ async def ask_client(request: ApprovalRequest) -> bool | Deny:
         case ElicitDeclined():
             return Deny("the person behind the client said no")
         case ElicitCancelled():
-            return Deny("the person behind the client gave no answer")
+            reason = f"{request.tool_name!r} needs an approval, and the client gave no answer, whether or not it asked anybody"
+            raise ElicitationUnavailable(reason)
 
 
 def _words(request: ApprovalRequest) -> str:

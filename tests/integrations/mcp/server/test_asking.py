@@ -329,7 +329,7 @@ LETTERS: Final = Toolbox([send], approval_policy=ApprovalPolicy("on-mutation"))
         ("accept", {"approve": True}, "sent to bob"),
         ("accept", {"approve": False}, "the person behind the client did not agree"),
         ("decline", None, "the person behind the client said no"),
-        ("cancel", None, "the person behind the client gave no answer"),
+        ("cancel", None, "there is nobody here to ask (APPROVAL_UNAVAILABLE)"),
     ],
 )
 async def test_the_person_behind_the_client_says_whether_a_call_may_run(

@@ -489,7 +489,7 @@ async def test_an_address_that_is_taken_is_an_error_of_its_own() -> None:
     [
         ({"path": "mcp"}, "path"),
         ({"path": 3}, "path"),
-        ({"auth": object()}, "auth"),
+        ({"auth": "s3cret"}, "auth"),
         ({"allowed_hosts": "localhost"}, "allowed_hosts"),
         ({"allowed_origins": [3]}, "allowed_origins"),
         ({"max_body_bytes": 0}, "max_body_bytes"),
