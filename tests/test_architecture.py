@@ -338,7 +338,7 @@ LEAVES: Final = {
     "google": ("providers/gemini",),
     "httpx2": ("integrations/mcp", "integrations/openapi"),
     "hypercorn": ("integrations/mcp",),
-    "jsonschema_rs": ("definitions",),
+    "jsonschema_rs": ("definitions", "providers/_fits"),
     "langchain_core": ("integrations/langchain",),
     "mcp": ("integrations/claude_agent", "integrations/mcp"),
     "mcp_types": ("integrations/mcp",),

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Final, cast
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, cast
 
+from ..definitions.contracts._compiled import compile_schema
+from ..errors import DefinitionError
 from ._json_kinds import json_kind, same_key
 from ._references import as_list, as_schema
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Validator
 
 __all__ = ("fits",)
 
 _REFERENCE: Final = "#/$defs/"
+_NUMBER: Final = (int, float)
+_LIMITS: Final[Mapping[str, tuple[type, ...]]] = {
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), _NUMBER),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _NUMBER),
+    **dict.fromkeys(("pattern", "format"), (str,)),
+}
+"""Words about a value of one type, and what stands behind them where they are legal."""
 
 
 Seen = dict[tuple[str, int], bool]
@@ -18,7 +32,7 @@ Seen = dict[tuple[str, int], bool]
 
 
 def fits(wire: object, value: object, definitions: Mapping[str, object], seen: Seen | None = None) -> bool:
-    """Whether *value* is legal by *wire*, as far as types, choices, members, items and sizes go.
+    """Whether *value* is legal by *wire*, as far as types, choices, members, items and limits go.
 
     Args:
         wire: A schema in one of the dialects.
@@ -60,18 +74,25 @@ def _is_within(schema: Mapping[str, object], value: object) -> bool:
     choices = as_list(schema.get("enum"))
     if choices and same_key(value) not in map(same_key, choices):
         return False
-    size: object = None
-    low, high = "minimum", "maximum"
-    if isinstance(value, str):
-        size, low, high = len(value), "minLength", "maxLength"
-    elif isinstance(value, list):
-        size, low, high = len(cast("list[object]", value)), "minItems", "maxItems"
-    elif isinstance(value, int | float):
-        size = value
-    if not isinstance(size, int | float):
+    limits = {word: schema[word] for word, kind in _LIMITS.items() if type(schema.get(word)) in kind}
+    return not limits or _is_legal_within(limits, value)
+
+
+def _is_legal_within(limits: Mapping[str, object], value: object) -> bool:
+    checker = _checker(json.dumps(limits))
+    try:
+        return checker is None or checker.is_valid(value)
+    except ValueError:  # half a character: no limit speaks of such a text
         return True
-    least, most = schema.get(low), schema.get(high)
-    return not (isinstance(least, int | float) and size < least) and not (isinstance(most, int | float) and size > most)
+
+
+@lru_cache(maxsize=1_024)
+def _checker(limits: str) -> Validator | None:
+    """What knows *limits*, a schema as JSON text; None if nobody does, as they were never checked."""
+    try:
+        return compile_schema(json.loads(limits), "a schema in a dialect", formats=True)
+    except DefinitionError:
+        return None
 
 
 def _holds(schema: Mapping[str, object], value: object, definitions: Mapping[str, object], seen: Seen) -> bool:

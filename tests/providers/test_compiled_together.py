@@ -13,7 +13,7 @@ from armory_trio.providers._codings import members_of
 from armory_trio.toolbox import Manifest, OfferedTool, ProviderName, Strictness
 from tests.requirements import requirement
 
-from ._legality import CHECKS, plain
+from ._legality import CHECKS, as_json_schema, plain
 
 Json = dict[str, object]
 
@@ -314,3 +314,31 @@ def test_items_that_hide_something_from_unevaluated_items_are_told_as_what_may_r
     assert ("items", "narrowed") not in lost(
         only(offered(closed({"c": {"type": "array"}}), "openai-chat", strict=False))
     )
+
+
+@requirement("compiling.way-back")
+@every_dialect
+@pytest.mark.parametrize(
+    ("limit", "legal", "other"),
+    [
+        ({"type": "string", "pattern": "^a"}, "ab", ""),
+        ({"type": "string", "format": "date"}, "2026-12-01", "soon"),
+        ({"type": "integer", "multipleOf": 3}, 9, 10),
+        ({"type": "number", "exclusiveMinimum": 0}, 1, 0),
+    ],
+    ids=lambda given: "-".join(given) if isinstance(given, dict) else str(given),
+)
+def test_an_alternative_is_chosen_by_its_limits_too(
+    provider: ProviderName, strict: Strictness, rules: str, limit: Json, legal: object, other: object
+) -> None:
+    narrow, wide = closed({"a": limit}, required=["a"]), {"type": "object"}
+    manifest = offered(closed({"c": {"anyOf": [narrow, wide, TEXT]}}, required=["c"]), provider, strict)
+
+    for value in (legal, other):
+        sent = manifest.write("t", {"c": {"a": value}})
+
+        assert manifest.read("t", sent) == {"c": {"a": value}}
+        told = plain(only(manifest).schema)
+        wire = as_json_schema(told) if rules.startswith("gemini") else told
+        assert isinstance(wire, dict)
+        assert jsonschema_rs.validator_for(wire, validate_formats=True).is_valid(sent)
