@@ -13,7 +13,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "Vectors of tools can be kept in a database: made once for each definition, and found after a restart.",
     ),
     "examples.vector-search.missing": Requirement(
-        "surroundings 2.6",
+        "design section 4",
         "Without its packages the example of a vector database says what to install, and ends with 1.",
     ),
     "toolbox.search.fields": Requirement(

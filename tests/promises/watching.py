@@ -74,7 +74,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 6, armorer-core 4B", "Typed events come in the order in which things happened, in one numbering."
     ),
     "watching.waits": Requirement(
-        "design 6, surroundings 5",
+        "design 6",
         "Each wait of an execution is told when it begins and when it ends, with what is waited for as the snapshot shows "
         "it and how long it took; who does not look pays nothing for that.",
     ),

@@ -112,7 +112,7 @@ async def test_a_store_that_was_closed_too_early_is_counted_and_ends_nothing(
 
     assert supervisor.report is not None
     assert supervisor.report.unwritten >= 1
-    assert "the store is closed" in caplog.text
+    assert "the journal can't be written, and is tried again: StoreUnavailable" in caplog.text
     with pytest.raises(StoreUnavailable):
         await replay(store.journal)
 
