@@ -193,7 +193,7 @@ def test_the_program_finds_the_facts_of_a_call_by_the_blocks_of_its_messages() -
 
 
 @requirement("agents.words")
-def test_of_what_the_program_raises_the_model_learns_nothing_and_the_log_all(caplog: pytest.LogCaptureFixture) -> None:
+def test_of_what_the_program_raises_the_model_learns_nothing_and_the_log_its_kind_and_place(caplog: pytest.LogCaptureFixture) -> None:
     def options(_: str) -> CallOptions:
         raise LookupError("the table of users is at /secret")
 
@@ -204,7 +204,8 @@ def test_of_what_the_program_raises_the_model_learns_nothing_and_the_log_all(cap
 
     with caplog.at_level(logging.ERROR):
         run_on_asyncio(main)
-    assert "/secret" in caplog.text
+    assert "LookupError (test_calls.py" in caplog.text
+    assert "/secret" not in caplog.text
 
 
 @requirement("agents.media")
