@@ -39,8 +39,8 @@ class ClaudeTools:
 
     What is listed is what the toolbox has when a session begins, what is available then, and nothing that its gates or
     its approval policy would refuse in any case. A call has the id of the model's tool use. Whatever comes of it is told
-    to the model in words; of what *options* raises it learns nothing, and the log its kind and place. A call that Claude Code gives up,
-    and whatever runs when the client is closed, is aborted, source ``caller``.
+    to the model in words; of what *options* raises it learns nothing, and the log its kind and place. A call that
+    Claude Code gives up, and whatever runs when the client is closed, is aborted, source ``caller``.
 
     Args:
         host: The host.

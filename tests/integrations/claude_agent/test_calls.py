@@ -193,7 +193,9 @@ def test_the_program_finds_the_facts_of_a_call_by_the_blocks_of_its_messages() -
 
 
 @requirement("agents.words")
-def test_of_what_the_program_raises_the_model_learns_nothing_and_the_log_its_kind_and_place(caplog: pytest.LogCaptureFixture) -> None:
+def test_of_what_the_program_raises_the_model_learns_nothing_and_the_log_its_kind_and_place(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     def options(_: str) -> CallOptions:
         raise LookupError("the table of users is at /secret")
 
