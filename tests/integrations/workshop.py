@@ -50,6 +50,10 @@ class Rules(TypedDict, total=False):
 class Workshop:
     """A toolbox for one test.
 
+    Args:
+        meet: How many bodies of ``work`` have to be there at the same time before the first of them goes on.
+        rules: Those of the toolbox.
+
     Attributes:
         said: What its tools said, in order.
         most: How many bodies of ``work`` ran at the same time, at most.
@@ -57,13 +61,15 @@ class Workshop:
         began: The same, for other threads.
     """
 
-    def __init__(self, **rules: Unpack[Rules]) -> None:
+    def __init__(self, *, meet: int = 1, **rules: Unpack[Rules]) -> None:
         self.said: list[str] = []
         self.most = 0
         self.running = asyncio.Event()
         self.began = threading.Event()
         self.closed = False
         self._now = 0
+        self._meet = meet
+        self._met = trio.Event()
         self.toolbox = Toolbox(self._tools(), **rules)
 
     def _tools(self) -> list[Tool[..., object]]:
@@ -72,6 +78,9 @@ class Workshop:
             """Work a little, at most two at a time."""
             self._now += 1
             self.most = max(self.most, self._now)
+            if self.most >= self._meet:
+                self._met.set()
+            await self._met.wait()
             await trio.sleep(0.001)
             self._now -= 1
             return number * 10

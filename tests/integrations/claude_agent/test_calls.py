@@ -106,7 +106,7 @@ def test_a_tool_that_was_not_chosen_or_is_gone_cannot_be_called() -> None:
 @on_each_loop
 def test_the_calls_of_a_turn_run_within_the_limits_of_the_host(run: Run) -> None:
     async def main() -> None:
-        workshop = Workshop()
+        workshop = Workshop(meet=2)
         async with open_asyncio_host(workshop.toolbox) as host:
             turn = [Use("mcp__armory__work", {"number": n}) for n in range(12)]
             cli = await hold_session(ClaudeTools(host), *turn)
@@ -229,7 +229,7 @@ def test_a_very_long_result_and_odd_characters_come_whole() -> None:
 @requirement("agents.supervised")
 def test_several_sessions_share_one_set_of_tools() -> None:
     async def main() -> None:
-        workshop = Workshop()
+        workshop = Workshop(meet=2)
         async with open_asyncio_host(workshop.toolbox) as host:
             tools = ClaudeTools(host)
             turn = [Use("mcp__armory__work", {"number": n}) for n in range(4)]
@@ -259,7 +259,7 @@ def test_query_works_as_the_client_does() -> None:
     "ignore:Async generator 'claude_agent_sdk:ResourceWarning"
 )  # which it leaves to be collected
 async def test_in_a_program_on_trio_our_mcp_server_is_the_sdks_own_kind_of_server() -> None:
-    workshop = Workshop()
+    workshop = Workshop(meet=2)
     async with open_supervisor(workshop.toolbox) as supervisor, trio.open_nursery() as nursery:
         server = McpServer(supervisor, name="armory")
         cli = ScriptedCli([Use("mcp__armory__work", {"number": n}) for n in range(5)], allowed=["mcp__armory__work"])

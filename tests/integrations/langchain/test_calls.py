@@ -71,7 +71,7 @@ class Scripted(BaseChatModel):
 @on_each_loop
 def test_thirty_calls_of_a_model_at_once_obey_a_limit_of_two(run: Run) -> None:
     async def main() -> None:
-        workshop = Workshop()
+        workshop = Workshop(meet=2)
         async with open_asyncio_host(workshop.toolbox) as host:
             tools = langchain_tools(host)
             calls = [asks("work", {"number": number}, f"call-{number}") for number in range(30)]

@@ -22,7 +22,7 @@ from tests.requirements import requirement
 
 @requirement("agents.threads", "agents.supervised")
 def test_in_a_program_without_a_loop_twenty_threads_obey_a_limit_of_two() -> None:
-    workshop = Workshop()
+    workshop = Workshop(meet=2)
     with open_blocking_host(workshop.toolbox) as host, ThreadPoolExecutor(20) as pool:
         tools = by_name(langchain_tools(host))
 

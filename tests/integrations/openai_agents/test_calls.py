@@ -39,7 +39,7 @@ def behalf(context: RunContextWrapper[RequestContext]) -> CallOptions:
 @on_each_loop
 def test_thirty_calls_at_once_obey_a_limit_of_two(run: Run) -> None:
     async def main() -> None:
-        workshop = Workshop()
+        workshop = Workshop(meet=2)
         async with open_asyncio_host(workshop.toolbox) as host:
             calls = [asks("work", {"number": number}, f"call-{number}") for number in range(30)]
             agent, _ = agent_of(agent_tools(host), calls)

@@ -40,7 +40,7 @@ def behalf(context: Context) -> CallOptions:
 @on_each_loop
 def test_thirty_calls_at_once_obey_a_limit_of_two(run: Run) -> None:
     async def main() -> None:
-        workshop = Workshop()
+        workshop = Workshop(meet=2)
         async with open_asyncio_host(workshop.toolbox) as host:
             calls = [asks("work", {"number": number}, f"call-{number}") for number in range(30)]
             ended = await agent_of(ArmoryToolset(host), Script(calls)).run("go on", deps=None)
