@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tarfile
@@ -77,7 +78,9 @@ def faults_of_command(venv: Venv) -> Iterator[str]:
 def faults_of_types() -> Iterator[str]:
     """What type checkers can't know of what is public."""
     command = [sys.executable, "-m", "pyright", "--verifytypes", "armory_trio", "--ignoreexternal"]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+    # Pyright looks for the package where the first interpreter on the path has it, and not where its own does.
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=False)
     if "Type completeness score: 100%" not in ended.stdout:
         yield f"the types are not complete:\n{ended.stdout}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -75,7 +76,9 @@ def test_every_error_is_offered_and_is_an_armory_error() -> None:
 
 def test_every_type_checker_knows_the_type_of_everything_that_is_reachable() -> None:
     command = [sys.executable, "-m", "pyright", "--verifytypes", "armory_trio", "--ignoreexternal", "--outputjson"]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    # Pyright looks for the package where the first interpreter on the path has it, and not where its own does.
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
     verified = msgspec.json.decode(ended.stdout, type=_Verified).type_completeness
 
     for counts in (verified.exported_symbol_counts, verified.other_symbol_counts):
