@@ -447,9 +447,9 @@ async def test_a_transaction_that_the_server_ended_because_it_stood_still_is_an_
     schema: str, writes: bool
 ) -> None:
     def dawdle(_view: View, _now: float) -> None:
-        time.sleep(0.8)
+        time.sleep(2.0)
 
-    async with open_store(schema, timeout=0.5) as store:
+    async with open_store(schema, timeout=1.5) as store:
         lanes = store.grants._lanes  # pyright: ignore[reportPrivateUsage]  # the public operations don't dawdle
         with pytest.raises(StoreUnavailable, match="stood still") as caught, trio.fail_after(BOUND):
             await lanes.run(Operation(dawdle, writes=writes))
