@@ -229,15 +229,19 @@ def test_the_third_signal_exits_at_once_with_the_list(tool: str, cli: Cli, start
 
 
 def _until_delivered(pid: int, number: signal.Signals) -> None:
-    """Return when the kernel has handed the signal over: until then another of its kind would be lost."""
+    """Return when the kernel has handed the signal over: until then another of its kind would be lost.
+
+    A process that ended with the signal still pending keeps it so until it is reaped.
+    """
     bit = 1 << (number - 1)
     while True:
         try:
             status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
         except OSError:
             return
-        pending = [int(line.split()[1], 16) for line in status.splitlines() if line.startswith(("SigPnd", "ShdPnd"))]
-        if not any(mask & bit for mask in pending):
+        told = {name: value.strip() for name, _, value in (line.partition(":") for line in status.splitlines())}
+        pending = int(told["SigPnd"], 16) | int(told["ShdPnd"], 16)
+        if told["State"].startswith("Z") or not pending & bit:
             return
 
 
