@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final, Literal
+
+import trio
 
 from ._events import AbortRequested, CleanupPending
 from ._execution import Core, Record
@@ -38,6 +40,35 @@ def check_reason(reason: object) -> None:
 
 def request_abort(record: Record, source: AbortSource, reason: str, *, code: str = "CANCELLED") -> AbortAnswer:
     """Ask *record* and everything that it called to stop. The first cause stands."""
+    answer = _ask(record, source, reason, code)
+    if answer == "requested":
+        scope = _scope_to_cancel(record)
+        if scope is not None:
+            scope.cancel(reason)
+        _go_on(record)
+    return answer
+
+
+def abort_each(core: Core, asked: Iterable[tuple[Record, str]], source: AbortSource) -> dict[str, AbortAnswer]:
+    """Ask several to stop, each for its reason, and say what that did, by id.
+
+    Scopes are cancelled in this very loop: for as long as a body has not seen its `trio.Cancelled`, that keeps the frame
+    of each function that was under way, and whatever is kept the garbage collector looks through.
+    """
+    answers: dict[str, AbortAnswer] = {}
+    with _all_at_once(core):
+        for record, reason in asked:
+            answers[record.id] = answer = _ask(record, source, reason, "CANCELLED")
+            if answer == "requested":
+                scope = _scope_to_cancel(record)
+                if scope is not None:
+                    scope.cancel(reason)
+                _go_on(record)
+    return answers
+
+
+def _ask(record: Record, source: AbortSource, reason: str, code: str) -> AbortAnswer:
+    # Everything before the body's scope is cancelled; if the answer is "requested", that and `_go_on` have to follow.
     if record.state in FINAL or (record.entry is not None and record.concluded):
         return "already-ended"
     if record.abort is not None:
@@ -58,13 +89,11 @@ def request_abort(record: Record, source: AbortSource, reason: str, *, code: str
         record.abort_latch.set()
     plan = record.plan
     grace = plan.grace if plan is not None else 0.0
-    if source == "deadline" and record.verdict is None:
+    record.cut = grace <= 0
+    if record.verdict is None and (record.cut or source == "deadline"):
         decide(record, abort_error(record), now)
-    if grace > 0:
+    if not record.cut:
         core.timers.at(now + grace, record, "grace")
-        abort_children(record, _for_children(record.abort))
-    else:
-        cut(record, now)
     return "requested"
 
 
@@ -97,16 +126,18 @@ def abort_children(record: Record, reason: str) -> None:
         return
     core.stopping = waiting = deque(found)
     try:
-        with all_at_once(core):
-            while waiting:
-                child, why = waiting.popleft()
-                request_abort(child, "parent", why)
+        abort_each(core, _until_empty(waiting), "parent")
     finally:
         core.stopping = None
 
 
+def _until_empty(waiting: deque[tuple[Record, str]]) -> Iterator[tuple[Record, str]]:
+    while waiting:
+        yield waiting.popleft()
+
+
 @contextmanager
-def all_at_once(core: Core) -> Generator[None]:
+def _all_at_once(core: Core) -> Generator[None]:
     """As long as the block lasts, batches that fail fast do not stop their other members, but when it is left.
 
     So each of several that are stopped together is stopped for the reason that was given for it.
@@ -133,31 +164,39 @@ def _for_children(abort: Abort) -> str:
     return f"{_CALLER_STOPPED}: {reason}" if reason.strip() else _CALLER_STOPPED
 
 
-def cut(record: Record, now: float | None = None) -> None:
+def cut(record: Record) -> None:
     """End the grace of an aborted execution: release its caller, cancel its body, and stop what it called since."""
-    abort, plan = record.abort, record.plan
+    abort = record.abort
     if abort is None or record.cut or record.ended_at is not None or (record.entry is not None and record.concluded):
         return
     record.cut = True
-    core = record.core
-    if now is None:
-        now = core.now()
     if record.verdict is None:
-        decide(record, abort_error(record), now)
-        if plan is not None and plan.grace > 0:
-            record.publish()  # without grace this is still part of the abort, which was published just now
-    if record.scope is not None and (plan is None or plan.interruptible):
-        record.scope.cancel(abort.reason)
-    if record.questions:
-        for question in record.questions:
+        decide(record, abort_error(record))
+        record.publish()
+    scope = _scope_to_cancel(record)
+    if scope is not None:
+        scope.cancel(abort.reason)
+    _go_on(record)
+
+
+def _scope_to_cancel(record: Record) -> trio.CancelScope | None:
+    plan = record.plan
+    return record.scope if record.cut and (plan is None or plan.interruptible) else None
+
+
+def _go_on(record: Record) -> None:
+    # After its own scope: a body that waits for a child is cancelled there, rather than woken by its result.
+    abort, core = record.abort, record.core
+    assert abort is not None
+    if record.cut:
+        for question in record.questions or ():
             question.cancel("the tool that asks was stopped")
-    sweep = core.hooks.sweep
-    if sweep is None:
-        core.timers.look(now + RELEASE_AFTER, (record,))
-    else:
-        sweep.cut.append(record)
+        sweep = core.hooks.sweep
+        if sweep is None:
+            core.timers.look(core.now() + RELEASE_AFTER, (record,))
+        else:
+            sweep.cut.append(record)
     if record.children:
-        # After its own scope: a body that waits for a child is cancelled there, rather than woken by its result.
         abort_children(record, _for_children(abort))
 
 

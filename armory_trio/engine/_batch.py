@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import trio
 
 from ..definitions import BatchError, ToolResult
 from ..definitions._checks import shown
-from ._abort import AbortAnswer, all_at_once, request_abort
+from ._abort import abort_each, request_abort
 from ._concurrency import Latch
 from ._execution import Core, Record
 from ._handle import wait_settled
@@ -69,7 +69,7 @@ class Batch:
 
     def abort(self, source: AbortSource, reason: str) -> None:
         """Ask all members to stop."""
-        abort_each(self._core, self._records, source, reason)
+        abort_each(self._core, ((record, reason) for record in self._records), source)
 
     @property
     def over(self) -> bool:
@@ -108,12 +108,6 @@ class Batch:
             index = self._first.batch_index or 0
             raise BatchError(index, results[index], results)
         return results
-
-
-def abort_each(core: Core, records: Iterable[Record], source: AbortSource, reason: str) -> dict[str, AbortAnswer]:
-    """Ask each of *records* to stop, and say what that did, by id."""
-    with all_at_once(core):
-        return {record.id: request_abort(record, source, reason) for record in records}
 
 
 def check_batch(calls: object, mode: str, concurrency: object, on_error: str, batch_id: str | None) -> None:

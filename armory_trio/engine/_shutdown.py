@@ -13,8 +13,7 @@ import msgspec
 import trio
 
 from ..definitions._plurals import counted
-from ._abort import cut, request_abort
-from ._batch import abort_each
+from ._abort import abort_each, cut, request_abort
 from ._concurrency import open_private_nursery
 from ._events import AdmissionWasClosed
 from ._execution import Core, Record
@@ -144,7 +143,7 @@ def abort_everything(core: Core, reason: str, *, source: Literal["shutdown", "su
     close_admission(core, reason)
     live = tuple(core.live.values())
     asked_before = [record for record in live if record.abort is not None]
-    abort_each(core, (record for record in live if record.parent is None), source, reason)
+    abort_each(core, ((record, reason) for record in live if record.parent is None), source)
     for record in asked_before:
         cut(record)
 

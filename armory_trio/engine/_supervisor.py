@@ -13,10 +13,10 @@ from typing_extensions import TypeVar
 from ..definitions import Tool, ToolCall, ToolResult
 from ..errors import AdmissionClosed, ShutdownFromInside
 from ..toolbox import Toolbox
-from ._abort import AbortAnswer, check_reason
+from ._abort import AbortAnswer, abort_each, check_reason
 from ._actor import running_in
 from ._approvals import Approvals
-from ._batch import Batch, BatchMode, OnError, abort_each, check_batch
+from ._batch import Batch, BatchMode, OnError, check_batch
 from ._concurrency import Latch, is_cancelled
 from ._door import Door
 from ._events import ChunkEmitted, Happening, is_kind
@@ -294,7 +294,7 @@ class Supervisor(Approvals):
         chosen = [*self._core.kept, *self._core.live.values()]
         for name, value in wanted.items():
             chosen = [record for record in chosen if getattr(record, name) == value]
-        return abort_each(self._core, chosen, source, reason)
+        return abort_each(self._core, ((record, reason) for record in chosen), source)
 
     def when_closed(self, tell: Callable[[], None]) -> None:
         """Call *tell* once no new work is taken, in the same turn of the scheduler. For kits.

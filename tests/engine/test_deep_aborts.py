@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Callable
+from types import FrameType
 
 import pytest
 import trio
@@ -11,6 +13,7 @@ import trio.testing
 
 from armory_trio import Retention, Supervisor, Toolbox, ToolCall, ToolContext, open_supervisor, tool
 from armory_trio.definitions import Effect
+from armory_trio.engine._abort import abort_each
 from armory_trio.engine._execution import Record
 from tests.requirements import requirement
 
@@ -144,3 +147,25 @@ async def test_an_effect_far_below_is_known_at_the_top_while_it_lasts_and_after(
     assert during == {"unknown"}
     assert after == {"completed"}
     assert result.effect == "completed"
+
+
+@requirement("engine.abort-kept")
+async def test_stopping_many_keeps_no_frame_of_the_engine_for_each_of_them() -> None:
+    many = 50
+    async with open_supervisor(TOOLS) as supervisor:
+        handles = [supervisor.start(ToolCall("wait")) for _ in range(many)]
+        await trio.testing.wait_all_tasks_blocked()
+        before = frames_of_the_engine()
+        supervisor.abort("enough", tool_name="wait")
+        kept = frames_of_the_engine() - before
+        ended = [(await handle.result()).error for handle in handles]
+
+    assert [error and error.code for error in ended] == ["CANCELLED"] * many
+    assert kept < many
+
+
+def frames_of_the_engine() -> int:
+    """How many frames of the engine's stopping are kept, such as by exceptions that wait to be raised."""
+    files = {abort_each.__code__.co_filename, Supervisor.abort.__code__.co_filename}
+    found = [each for each in gc.get_objects() if isinstance(each, FrameType)]
+    return sum(frame.f_code.co_filename in files for frame in found)

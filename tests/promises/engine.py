@@ -240,6 +240,9 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "engine.cancelled-anywhere": Requirement(
         "design 8, armorer-core 2M", "A supervisor cancelled at any step of the scheduler ends with everything settled."
     ),
+    "engine.abort-kept": Requirement(
+        "design 14", "Stopping many at once keeps nothing of the engine's stack for each of them."
+    ),
     "engine.deep-nesting": Requirement(
         "design 6", "Calls nested deeper than Python's stack are shown and stopped like any other."
     ),
