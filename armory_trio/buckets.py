@@ -7,11 +7,12 @@ from typing import Protocol
 import msgspec
 
 from .authority._grants import is_time
+from .definitions._declared import Declared
 
 __all__ = ("BucketStore", "Rate", "Taken", "take")
 
 
-class Rate(msgspec.Struct, frozen=True):
+class Rate(Declared, frozen=True):
     """How a bucket fills.
 
     Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,19 @@ ROOT: Final = Path(__file__).parents[1]
 PINS: Final = ROOT / "requirements" / "dev.txt"
 
 _LIST: Final = "import importlib.metadata as m, json; print(json.dumps({d.metadata['Name']: d.version for d in m.distributions()}))"
+
+
+def verify_types(*options: str) -> str:
+    """What pyright says of how completely the types of what is public are known.
+
+    It looks for the package where the first interpreter on the path has it, and not where its own does: so ours is put first.
+    """
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    command = [sys.executable, "-m", "pyright", "--verifytypes", "armory_trio", "--ignoreexternal", *options]
+    ended = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "PATH": path}, capture_output=True, encoding="utf-8", check=False
+    )
+    return ended.stdout
 
 
 def build(directory: Path, source: Path = ROOT) -> tuple[Path, Path]:

@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tarfile
 import tempfile
 import zipfile
@@ -17,7 +14,7 @@ from typing import Final
 
 from packaging.utils import canonicalize_name
 
-from scripts.fresh_venv import ROOT, Venv, build, fresh_venv
+from scripts.fresh_venv import ROOT, Venv, build, fresh_venv, verify_types
 
 CORE: Final = frozenset({"armory-trio", "trio", "attrs", "cattrs", "msgspec", "structlog", "opentelemetry-api", "jsonschema-rs", "outcome", "typing-extensions", "idna", "sniffio", "sortedcontainers"})  # fmt: skip
 """All that the plain package brings: what it asks for, and the last three, which trio asks for."""
@@ -77,12 +74,9 @@ def faults_of_command(venv: Venv) -> Iterator[str]:
 
 def faults_of_types() -> Iterator[str]:
     """What type checkers can't know of what is public."""
-    command = [sys.executable, "-m", "pyright", "--verifytypes", "armory_trio", "--ignoreexternal"]
-    # Pyright looks for the package where the first interpreter on the path has it, and not where its own does.
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=False)
-    if "Type completeness score: 100%" not in ended.stdout:
-        yield f"the types are not complete:\n{ended.stdout}"
+    told = verify_types()
+    if "Type completeness score: 100%" not in told:
+        yield f"the types are not complete:\n{told}"
 
 
 def faults() -> Iterator[str]:

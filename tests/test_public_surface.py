@@ -5,9 +5,6 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +12,7 @@ import msgspec
 import pytest
 
 import armory_trio
+from scripts.fresh_venv import verify_types
 from tests.test_on_demand import offered_by
 
 ROOT: Final = Path(__file__).parents[1]
@@ -75,11 +73,7 @@ def test_every_error_is_offered_and_is_an_armory_error() -> None:
 
 
 def test_every_type_checker_knows_the_type_of_everything_that_is_reachable() -> None:
-    command = [sys.executable, "-m", "pyright", "--verifytypes", "armory_trio", "--ignoreexternal", "--outputjson"]
-    # Pyright looks for the package where the first interpreter on the path has it, and not where its own does.
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
-    verified = msgspec.json.decode(ended.stdout, type=_Verified).type_completeness
+    verified = msgspec.json.decode(verify_types("--outputjson"), type=_Verified).type_completeness
 
     for counts in (verified.exported_symbol_counts, verified.other_symbol_counts):
         assert (counts.with_ambiguous_type, counts.with_unknown_type) == (0, 0)

@@ -16,6 +16,7 @@ import msgspec
 from ..definitions import LoopPattern as LoopPattern  # noqa: PLC0414  # the package offers it as well
 from ..definitions import ToolDefinition
 from ..definitions._checks import count, names, shown
+from ..definitions._declared import Declared
 from ..errors import DefinitionError
 
 LoopLevel = Literal["fine", "warn", "block"]
@@ -27,7 +28,7 @@ _NAMED: Final = 6
 """Tools of a cycle that a message names."""
 
 
-class LoopDetection(msgspec.Struct, frozen=True, kw_only=True):
+class LoopDetection(Declared, frozen=True, kw_only=True):
     """When a call that repeats itself is remarked upon, and when it is no longer run.
 
     Args:

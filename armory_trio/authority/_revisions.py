@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-
 from ..definitions._checks import text
+from ..definitions._declared import Declared
 from ..errors import DefinitionError
 
 _MAY_BE_BLANK: Final = "tool_definition"
 
 
-class Revisions(msgspec.Struct, frozen=True):
+class Revisions(Declared, frozen=True):
     """Which state of each set of rules a call is judged by. An approval of one state counts for no other.
 
     Raise the one whose rules have changed in a way that a person who agreed before should be asked about again.

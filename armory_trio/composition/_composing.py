@@ -8,8 +8,8 @@ from typing import cast
 import attrs
 
 from ..definitions import InputContract, Tool, ToolContext
-from ..definitions._checks import shown
 from ..definitions._outputs import OutputContract
+from ..definitions._tool import no_tool
 from ..errors import DefinitionError
 from ._bound import plain_arguments
 from ._united import Naming, Words, united_definition, united_options
@@ -101,8 +101,7 @@ def require_tool(subject: str, field: str, value: object) -> None:
         DefinitionError: *value* is none.
     """
     if not isinstance(value, Tool):
-        hint = "; decorate it with @tool" if callable(value) else ""
-        raise DefinitionError(subject, field, f"{shown(value)} is no tool{hint}")
+        raise DefinitionError(subject, field, no_tool(value))
 
 
 def listed(parts: Iterable[AnyTool]) -> str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ParamSpec, TypeVar, cast
+from typing import ParamSpec, TypeVar
 
 import attrs
 
 from ..definitions import Tool
-from ..definitions._checks import shown
+from ..definitions._checks import required
 from ..definitions._functions import require_fields, require_plain
 from ..definitions._options import IdempotencyKey
-from ..definitions._tool import is_tool
-from ..errors import DefinitionError
 from ..ledger import full_input_key
 from ..toolbox import Toolbox
 
@@ -33,8 +31,7 @@ def with_idempotency(tool: Tool[P, R], /, key: IdempotencyKey = full_input_key) 
     Raises:
         DefinitionError: *tool* is no tool, or *key* is no function that can answer at once.
     """
-    if not is_tool(cast("object", tool)):
-        raise DefinitionError("with_idempotency", "tool", f"must be a Tool, not {shown(tool)}")
+    required("with_idempotency", "tool", tool, Tool)
     subject = f"tool {tool.name!r}"
     require_plain(subject, "idempotency_key", key, "the validated arguments")
     require_fields(subject, key, tool.contract.schema)
@@ -53,8 +50,7 @@ def with_toolbox_idempotency(toolbox: Toolbox, /, key: IdempotencyKey = full_inp
     Raises:
         DefinitionError: *toolbox* is no toolbox, or *key* is no function that can answer at once.
     """
-    if not isinstance(cast("object", toolbox), Toolbox):
-        raise DefinitionError("with_toolbox_idempotency", "toolbox", f"must be a Toolbox, not {shown(toolbox)}")
+    required("with_toolbox_idempotency", "toolbox", toolbox, Toolbox)
     tools = [
         tool
         if tool.options.idempotency_key is not None or tool.definition.classification.read_only

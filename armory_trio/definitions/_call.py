@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from ..errors import ArmoryError
+from ._checks import shown
 from ._minting import IDS
 from ._pending import PendingApproval, RequiredAction
 
@@ -85,6 +86,11 @@ class ToolCall(msgspec.Struct, frozen=True):
             raise TypeError(f"ToolCall(name={self.name!r}, id={self.id!r}): both are strings")
         if not self.id:
             force_setattr(self, "id", f"call-{IDS.prefix}-{next(IDS.numbers)}")
+
+
+def no_call(value: object) -> TypeError:
+    """That *value* is no call, but a name, a tool, a mapping or something else."""
+    return TypeError(f"{shown(value)} is no ToolCall; give ToolCall(name, arguments)")
 
 
 class TextContent(msgspec.Struct, frozen=True, gc=False, tag="text"):

@@ -106,7 +106,13 @@ def flag(subject: str, field: str, value: object) -> None:
 
 def instance(subject: str, field: str, value: object, kind: type) -> None:
     """Refuse *value* unless it is None or a *kind*."""
-    if value is not None and not isinstance(value, kind):
+    if value is not None:
+        required(subject, field, value, kind)
+
+
+def required(subject: str, field: str, value: object, kind: type) -> None:
+    """Refuse *value* unless it is a *kind*."""
+    if not isinstance(value, kind):
         raise DefinitionError(subject, field, f"must be {with_article(kind.__name__)}, not {shown(value)}")
 
 

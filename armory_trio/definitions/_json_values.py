@@ -13,10 +13,9 @@ from numbers import Number
 from types import MappingProxyType
 from typing import Final, Literal, cast
 
-import msgspec
-
 from ..errors import DefinitionError, JsonError
 from ._checks import shown
+from ._declared import Declared
 
 __all__ = (
     "DEFAULT_LIMITS",
@@ -66,7 +65,7 @@ MAX_DEPTH: Final = 256
 """How deep a value may nest: twice what `parse_json` reads by default, so that a document may wrap what was read."""
 
 
-class JsonLimits(msgspec.Struct, frozen=True, kw_only=True):
+class JsonLimits(Declared, frozen=True, kw_only=True):
     """How much JSON is too much.
 
     Args:

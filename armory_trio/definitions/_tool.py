@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Generic, NoReturn, ParamSpec, TypeGuard, TypeVar, cast
 
 import attrs
@@ -175,3 +175,13 @@ class Tool(Generic[P, R_co]):
 def is_tool(value: object) -> TypeGuard[Tool[..., object]]:
     """Whether *value* is a `Tool`."""
     return isinstance(value, Tool)
+
+
+def no_tool(value: object) -> str:
+    """That *value* is no tool, and what to do about it."""
+    told = f"{shown(value)} is no tool"
+    if callable(value):
+        return f"{told}; decorate it with @tool"
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        return f"{told}; give what it holds one by one, as *tools"
+    return told

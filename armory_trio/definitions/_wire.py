@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 import msgspec
 
 from ..errors import JsonError
-from ._call import ToolCall, ToolResult
+from ._call import ToolCall, ToolResult, no_call
 from ._canonical import thaw_json
 from ._checks import near
 from ._outputs import OutputContract
@@ -20,8 +20,11 @@ def call_to_json(call: ToolCall) -> dict[str, object]:
     """A JSON object that says all of *call*, its id too: `call_from_json` gives an equal one.
 
     Raises:
+        TypeError: *call* is none.
         JsonError: The arguments are not JSON; the error names the place.
     """
+    if not isinstance(call, ToolCall):  # pyright: ignore[reportUnnecessaryIsInstance]  # a host need not be typed
+        raise no_call(call)
     written = {"name": call.name, "arguments": _plain(call.arguments, "arguments"), "id": call.id}
     return written if call.defect is None else {**written, "defect": msgspec.to_builtins(call.defect)}
 

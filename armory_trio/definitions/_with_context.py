@@ -10,9 +10,9 @@ import attrs
 
 from ..errors import DefinitionError
 from ._arguments import Invoker
-from ._checks import shown, text
+from ._checks import required, shown, text
 from ._context import BlockingContext, ToolContext
-from ._tool import Tool, is_tool
+from ._tool import Tool
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,8 +28,7 @@ def with_context(tool: Tool[P, R], /, values: Mapping[str, object]) -> Tool[P, R
         DefinitionError: *values* is no mapping of names, or the tool runs in a worker process, which has a context of
             its own.
     """
-    if not is_tool(cast("object", tool)):
-        raise DefinitionError("with_context", "tool", f"must be a Tool, not {shown(tool)}")
+    required("with_context", "tool", tool, Tool)
     subject = f"tool {tool.name!r}"
     if not isinstance(cast("object", values), Mapping):
         raise DefinitionError(subject, "context", f"must be a mapping of names to values, not {shown(values)}")

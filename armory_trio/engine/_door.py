@@ -8,6 +8,7 @@ import msgspec
 import trio
 
 from ..definitions import Tool, ToolCall, ToolResult
+from ..definitions._call import no_call
 from ..errors import AdmissionClosed, ExecutionOver
 from ._abort import on_due, request_abort
 from ._actor import Actor, engine_error, running_in
@@ -113,7 +114,7 @@ class Door:
             DefinitionError: A call of a running tool names somebody else than the tool acts for, or more authority.
         """
         if not isinstance(call, ToolCall):  # pyright: ignore[reportUnnecessaryIsInstance]  # a host need not be typed
-            raise TypeError(f"{call!r} is no ToolCall; give ToolCall(name, arguments)")
+            raise no_call(call)
         core = self._core
         core.numbered += 1
         record = Record(core, call, options, core.numbered, core.now())

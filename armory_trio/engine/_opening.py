@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 import trio
 
 from ..definitions import RequestContext, Tool, ToolResult
-from ..definitions._checks import shown, with_article
+from ..definitions._checks import required, shown, with_article
 from ..definitions._minting import IDS
 from ..errors import DefinitionError
 from ..toolbox import Toolbox
@@ -65,7 +65,7 @@ def require_supervisor(subject: str, value: object) -> None:
         DefinitionError: It is something else, such as a toolbox, or the host of a program that does not run on trio.
     """
     if not isinstance(value, Supervisor):
-        wanted = "what open_supervisor gives; of an asyncio host that is host.supervisor, and host.call hands on that of threads"
+        wanted = "what async with open_supervisor(...) gives; of an asyncio host that is host.supervisor, and host.call hands on that of threads"
         raise DefinitionError(subject, "supervisor", f"is {shown(value)}; give {wanted}")
 
 
@@ -240,7 +240,11 @@ async def call_directly(tool: Tool[..., R], arguments: Mapping[str, object]) -> 
     """Run a tool as a function of the host: no policy, limits, ledger or middleware, but the same ends.
 
     Cancelled: the tool is.
+
+    Raises:
+        DefinitionError: *tool* is none.
     """
+    required("call_directly", "tool", tool, Tool)
     bare = tool.bare
     async with open_supervisor(Toolbox([bare])) as supervisor:
         return await supervisor.run_directly(bare, arguments)

@@ -11,6 +11,7 @@ import msgspec
 
 from ..definitions import RequestContext
 from ..definitions._checks import near, shown
+from ..definitions._declared import Declared
 from ..errors import DefinitionError
 from ._authority import Authority
 
@@ -165,7 +166,7 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-class Limits(msgspec.Struct, frozen=True):
+class Limits(Declared, frozen=True):
     """How much may run at once. None means no bound.
 
     Args:
@@ -205,7 +206,7 @@ def _check_groups(groups: object) -> None:
         _check_whole("Limits", f"groups[{name!r}]", size, least=1)
 
 
-class Budget(msgspec.Struct, frozen=True):
+class Budget(Declared, frozen=True):
     """What a supervisor may spend in its life. None means no bound.
 
     Args:
@@ -221,7 +222,7 @@ class Budget(msgspec.Struct, frozen=True):
         _check_duration("Budget", "max_duration", self.max_duration)
 
 
-class Retention(msgspec.Struct, frozen=True):
+class Retention(Declared, frozen=True):
     """How long ended executions stay visible: whichever bound comes first.
 
     Args:

@@ -7,7 +7,7 @@ import logging
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 import trio
@@ -23,6 +23,7 @@ from ._permits import NOBODY_ASKED
 
 if TYPE_CHECKING:  # loaded by who serves until a signal
     from ._signals import Caught
+    from ._supervisor import Supervisor
 
 Mode = Literal["drain", "abort"]
 
@@ -40,6 +41,9 @@ _NAMED_EVERY: Final = 10.0
 
 _NAMED_AT_MOST: Final = 20
 """Executions that one reminder names."""
+
+_TOLD_AT_MOST: Final = 20
+"""Lines of a report that `print` shows: what fits on a screen."""
 
 _log: Final = logging.getLogger("armory_trio.engine")
 
@@ -79,6 +83,11 @@ class Report(msgspec.Struct, frozen=True):
         if self.uncertain or self.bugs:
             return EXIT_UNCERTAIN
         return EXIT_CLEAN
+
+    def __str__(self) -> str:
+        told = self.lines()
+        cut = [f"and {len(told) - _TOLD_AT_MOST} lines more; exit code {self.exit_code}"]
+        return "\n".join(told if len(told) <= _TOLD_AT_MOST else [*told[:_TOLD_AT_MOST], *cut])
 
     def lines(self) -> list[str]:
         """The report in words, one fact a line; what needs somebody's eyes comes first."""
@@ -187,24 +196,7 @@ async def wait_for_bodies(core: Core) -> None:
         await core.journal.finish()
 
 
-class Inspectable(Protocol):
-    """The executions of a supervisor, as far as ending it needs them."""
-
-    def inspect(self, *, live_only: bool) -> list[Snapshot]: ...
-
-
-class Stoppable(Protocol):
-    """A supervisor, as far as ending it needs it."""
-
-    async def shutdown(self, mode: Mode = "drain", *, drain_for: float | None = None) -> Report: ...
-    async def wait_shut_down(self) -> Report: ...
-    @property
-    def active(self) -> int: ...
-    @property
-    def executions(self) -> Inspectable: ...
-
-
-async def serve_until_signal(supervisor: Stoppable, *, drain_for: float | None = None) -> Report:
+async def serve_until_signal(supervisor: Supervisor, *, drain_for: float | None = None) -> Report:
     """Wait for SIGTERM or SIGINT, and end the supervisor: what a service does for the rest of its life.
 
     The first signal drains and says so, the second aborts, the third exits the process at once with a list of what
@@ -224,8 +216,11 @@ async def serve_until_signal(supervisor: Stoppable, *, drain_for: float | None =
     Raises:
         RuntimeError: This is not the main thread, which alone can catch signals.
         ShutdownFromInside: A running tool called it; it would wait for itself.
-        DefinitionError: *drain_for* is no length of time.
+        DefinitionError: *supervisor* is none, or *drain_for* is no length of time.
     """
+    from ._opening import require_supervisor  # noqa: PLC0415  # that module imports this one
+
+    require_supervisor("serve_until_signal", supervisor)
     if drain_for is not None:
         check_seconds("serve_until_signal", "drain_for", drain_for)
     from ._signals import Caught, catch_signals  # noqa: PLC0415  # only who serves until a signal pays for it
@@ -245,7 +240,7 @@ def _signals_to_serve() -> Iterator[signal.Signals]:
         yield signal.SIGHUP
 
 
-async def _heed(supervisor: Stoppable, caught: Caught, nursery: trio.Nursery, drain_for: float | None) -> None:
+async def _heed(supervisor: Supervisor, caught: Caught, nursery: trio.Nursery, drain_for: float | None) -> None:
     """The first signal drains, the second aborts. The third exits at once, and does not come here."""
     mode: Mode = "drain"
     async for number in caught:
@@ -258,7 +253,7 @@ async def _heed(supervisor: Stoppable, caught: Caught, nursery: trio.Nursery, dr
         mode = "abort"
 
 
-async def _end(supervisor: Stoppable, mode: Mode, drain_for: float | None) -> None:
+async def _end(supervisor: Supervisor, mode: Mode, drain_for: float | None) -> None:
     await supervisor.shutdown(mode, drain_for=drain_for)
 
 
@@ -268,6 +263,6 @@ def _say(line: str) -> None:
         sys.stderr.flush()
 
 
-def _left(supervisor: Stoppable) -> Sequence[str]:
+def _left(supervisor: Supervisor) -> Sequence[str]:
     shots = supervisor.executions.inspect(live_only=True)
     return [f"left: {shot.execution_id} {shot.tool_name} ({shot.state})" for shot in shots]

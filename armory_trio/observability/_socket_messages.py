@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal, TypeVar, cast
 import msgspec
 from msgspec import Meta
 
+from ..definitions._declared import Declared
 from ..engine import AbortAnswer
 from ..errors import ArmoryError
 
@@ -43,7 +44,7 @@ class LiveViewGone(LiveViewError):
     """The host went away, or let go of this viewer."""
 
 
-class Query(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Query(Declared, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which executions are shown, and in which order. What stands in one field are alternatives.
 
     Args:

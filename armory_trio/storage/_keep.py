@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from ..definitions._checks import seconds
+from ..definitions._declared import Declared
 
 
-class Keep(msgspec.Struct, frozen=True):
+class Keep(Declared, frozen=True):
     """How long a store keeps what does not expire by itself. None means for ever.
 
     What is older goes by and by, while the store is written to: some hundred rows at a time, so that nobody waits for it.

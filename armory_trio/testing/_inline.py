@@ -7,6 +7,7 @@ from typing import Final
 import attrs
 
 from ..definitions import Tool
+from ..definitions._checks import required
 from ..toolbox import Toolbox
 
 _BLOCKING: Final = ("def", "generator")
@@ -25,7 +26,11 @@ def inline(toolbox: Toolbox) -> Toolbox:
 
     Only the tools of the toolbox are others: what a composed tool is made of, and what a tool calls as an object, runs
     where it ran. Make those of inline tools: ``pipe(*inline(Toolbox([first, second])))``.
+
+    Raises:
+        DefinitionError: *toolbox* is none.
     """
+    required("inline", "toolbox", toolbox, Toolbox)
     return attrs.evolve(toolbox, tools=[_inline(tool) for tool in toolbox])
 
 

@@ -9,6 +9,7 @@ import attrs
 import msgspec
 
 from ..definitions import InvalidArguments, Tool, thaw_json
+from ..definitions._checks import required
 from ..definitions._plurals import counted
 from ..errors import DefinitionError
 from ..toolbox import Toolbox
@@ -193,8 +194,7 @@ def violations_of(toolbox: Toolbox, rules: Iterable[Rule] = DEFAULT_RULES) -> tu
     Raises:
         DefinitionError: There are no rules, one is no `Rule`, or the toolbox is none.
     """
-    if not isinstance(toolbox, Toolbox):  # pyright: ignore[reportUnnecessaryIsInstance]  # a test need not be typed
-        raise DefinitionError("check_toolbox", "toolbox", f"is {toolbox!r}; give a Toolbox")
+    required("check_toolbox", "toolbox", toolbox, Toolbox)
     asked = tuple(rules)
     if not asked:
         raise DefinitionError("check_toolbox", "rules", "are none, so nothing would be checked")

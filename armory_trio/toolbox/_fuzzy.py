@@ -16,7 +16,8 @@ from urllib.parse import unquote
 import msgspec
 
 from ..definitions import EffectClass, ToolId
-from ..definitions._checks import flag, one_of
+from ..definitions._checks import flag, instance, one_of, required
+from ..definitions._declared import Declared
 from ..definitions._identity import DEFAULT_NAMESPACE
 from ._resolution import AnyTool, NameTier
 from ._toolbox import Toolbox
@@ -32,7 +33,7 @@ _LONGEST: Final = 1_000
 """Characters of a name that is guessed at. What is longer is no misspelling, and each of them costs time."""
 
 
-class Resolution(msgspec.Struct, frozen=True, kw_only=True):
+class Resolution(Declared, frozen=True, kw_only=True):
     """Which misspellings of a tool's name are understood. What is spelled right is always found, and first.
 
     Args:
@@ -91,9 +92,14 @@ class Resolver:
     Args:
         toolbox: The tools.
         resolution: Which misspellings are understood; None for none.
+
+    Raises:
+        DefinitionError: One of them is something else.
     """
 
     def __init__(self, toolbox: Toolbox, resolution: Resolution | None) -> None:
+        required("resolve", "toolbox", toolbox, Toolbox)
+        instance("resolve", "resolution", resolution, Resolution)
         self.toolbox = toolbox
         self.resolution = resolution
         self._tiers = () if resolution is None else tuple(_tiers(resolution))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..definitions import is_tool
-from ..definitions._checks import members, shown
+from ..definitions._checks import members
+from ..definitions._tool import no_tool
 from ..errors import DefinitionError
 from ._resolution import AnyTool
 
@@ -19,6 +20,6 @@ def listed(subject: str, tools: object) -> list[AnyTool]:
     found: list[AnyTool] = []
     for index, tool in enumerate(members(subject, "tools", tools, "tools, or be a toolbox or one tool")):
         if not is_tool(tool):
-            raise DefinitionError(subject, f"tools[{index}]", f"{shown(tool)} is no tool")
+            raise DefinitionError(subject, f"tools[{index}]", no_tool(tool))
         found.append(tool)
     return found

@@ -13,6 +13,7 @@ from ..definitions import ToolCall, ToolDefinition, ToolResult, is_tool, near
 from ..definitions._checks import instance, members, named, seconds, shown, text
 from ..definitions._functions import kind_of, require_plain
 from ..definitions._policy import Policy, PolicyContext, after_execute_of, policy_context
+from ..definitions._tool import no_tool
 from ..errors import DefinitionError
 from ._importing import GetTool, ImportsTools
 from ._resolution import AnyTool, by_id, lookup
@@ -38,8 +39,7 @@ def _tools(value: Iterable[AnyTool]) -> tuple[AnyTool, ...]:
     found: list[AnyTool] = []
     for index, tool in enumerate(members("toolbox", "tools", value, "tools")):
         if not is_tool(tool):
-            hint = "; decorate it with @tool" if callable(tool) else ""
-            raise DefinitionError("toolbox", f"tools[{index}]", f"{shown(tool)} is no tool{hint}")
+            raise DefinitionError("toolbox", f"tools[{index}]", no_tool(tool))
         found.append(tool)
     return tuple(found)
 

@@ -638,6 +638,7 @@ async def test_a_report_tells_what_became_of_everything(autojump_clock: trio.abc
         assert (report.mode, report.ended, report.exit_code) == ("abort", 3, 4)
         assert report.lines()[0] == "abort: 3 ended, 1 unfinished"
         assert f"unfinished: {stuck.id} stubborn (unknown-effect)" in report.lines()
+        assert str(report).splitlines() == report.lines()
         assert f"effect unknown: {lost.id} sleep (unknown-effect)" in report.lines()
         assert f"cleanup not completed: {failed.id} clumsy (terminal)" in report.lines()
 
@@ -696,6 +697,22 @@ async def test_one_can_cancel_and_wait_and_tell_a_cancellation_from_a_failure(au
     assert (ended.error_category, ended.error_code) == ("cancelled", "CANCELLED")
 
 
+@requirement("shutdown.report")
+async def test_a_printed_report_fits_on_a_screen_and_says_what_it_leaves_out(autojump_clock: trio.abc.Clock) -> None:
+    async with open_supervisor(Toolbox([sleep])) as supervisor:
+        assert str(await supervisor.shutdown()) == "drain: 0 ended, 0 unfinished"
+    async with open_supervisor(Toolbox([sleep])) as supervisor:
+        for _ in range(30):
+            supervisor.start(asleep(60))
+        await trio.sleep(1)
+        report = await supervisor.shutdown("abort")
+
+    told = report.lines()
+    assert (len(told), told[0]) == (31, "abort: 30 ended, 0 unfinished")
+    assert str(report).splitlines() == [*told[:20], "and 11 lines more; exit code 3"]
+    assert repr(report).startswith("Report(mode='abort', ended=30, terminal=(), unknown_effects=(Snapshot(")
+
+
 # -- signals
 
 
@@ -728,6 +745,23 @@ async def test_the_first_signal_drains_and_the_second_aborts(
 
 async def serve_into(reports: list[Report], supervisor: Supervisor) -> None:
     reports.append(await serve_until_signal(supervisor, drain_for=100))
+
+
+@requirement("shutdown.signals-at-once")
+async def test_a_task_that_was_started_before_serving_first_runs_once_the_signals_are_caught() -> None:
+    caught: list[bool] = []
+
+    async def say_ready() -> None:
+        caught.append(signal.getsignal(signal.SIGTERM) is not before)
+        signal.raise_signal(signal.SIGTERM)
+
+    before = signal.getsignal(signal.SIGTERM)
+    async with open_supervisor(Toolbox([])) as supervisor, trio.open_nursery() as nursery:
+        nursery.start_soon(say_ready)
+        with trio.fail_after(PATIENCE):
+            report = await serve_until_signal(supervisor)
+
+    assert (caught, report.mode) == ([True], "drain")
 
 
 @requirement("shutdown.signals-counted")

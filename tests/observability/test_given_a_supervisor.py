@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import cast
 
 import pytest
 
-from armory_trio import DefinitionError, Supervisor, Toolbox, open_supervisor
+from armory_trio import DefinitionError, Supervisor, Toolbox, open_supervisor, serve_until_signal
 from armory_trio.integrations.asyncio_host import open_asyncio_host
 from armory_trio.integrations.mcp.server import McpServer
 from armory_trio.integrations.portal import open_blocking_host
+from armory_trio.kits.background import BackgroundKit
 from armory_trio.observability.live import serve_live_view
 from armory_trio.observability.logs import log_executions
 from armory_trio.observability.otel import instrument
-from armory_trio.testing import record_calls
+from armory_trio.testing import ScriptedModel, record_calls, run_scripted
 from tests.integrations.loops import run_on_asyncio
 from tests.requirements import requirement
 
@@ -26,7 +27,10 @@ def record(supervisor: Supervisor) -> None:
         pytest.fail("it records")
 
 
+kit = BackgroundKit()
 AT_ONCE: dict[str, Door] = {
+    "BackgroundKit.notices": kit.notices,
+    "BackgroundKit.executions": kit.executions,
     "log_executions": log_executions,
     "instrument": instrument,
     "record_calls": record,
@@ -53,6 +57,24 @@ def test_an_asyncio_host_is_no_supervisor_but_has_one(name: str) -> None:
                 AT_ONCE[name](cast("Supervisor", host))
 
     run_on_asyncio(main)
+
+
+async def script(supervisor: Supervisor) -> None:
+    await run_scripted(ScriptedModel("anthropic", ["Hello."]), supervisor)
+
+
+AWAITED: dict[str, Callable[[Supervisor], Awaitable[object]]] = {
+    "serve_until_signal": serve_until_signal,
+    "run_scripted": script,
+}
+
+
+@requirement("telemetry.supervisor")
+@pytest.mark.parametrize("name", AWAITED)
+async def test_what_is_opened_is_no_supervisor_before_it_is_entered(name: str) -> None:
+    for wrong in (open_supervisor(Toolbox([])), Toolbox([]), None):
+        with pytest.raises(DefinitionError, match=rf"{name}: supervisor: is .*; give what async with open_supervisor"):
+            await AWAITED[name](cast("Supervisor", wrong))
 
 
 @requirement("telemetry.supervisor")

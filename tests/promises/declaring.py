@@ -8,6 +8,16 @@ from typing import Final
 from ._promise import Requirement
 
 PROMISES: Final[Mapping[str, Requirement]] = {
+    "definitions.wrong-thing": Requirement(
+        "design 5",
+        "What takes a tool, a toolbox, a call, a supervisor or options, and is given something else, says at once which of "
+        "its parameters that was, what it got and what it wants.",
+    ),
+    "definitions.wrong-field": Requirement(
+        "design 5",
+        "Options that are given a field which they have not say whose it is, which one was probably meant, and which "
+        "there are.",
+    ),
     "definitions.builder.steps": Requirement(
         "design 17, armorer-core 1A",
         "A tool can be said in steps; each answers a new builder, there is one for every declaration, and the tool is the "

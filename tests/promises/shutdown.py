@@ -51,13 +51,17 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 8", "A tool that shields itself holds the exit, and the log names it every 10 s."
     ),
     "shutdown.report": Requirement(
-        "design 8", "A report tells what became of everything, in words and as an exit code."
+        "design 8",
+        "A report tells what became of everything, in words and as an exit code; printed, it fits on a screen.",
     ),
     "shutdown.cancel-and-wait": Requirement(
         "field case 9", "One can cancel an execution and wait; how it ended is told apart from a failure."
     ),
     "shutdown.signals": Requirement(
         "design 8", "The first signal drains and says so, the second aborts; cancelled, the signals are given back."
+    ),
+    "shutdown.signals-at-once": Requirement(
+        "design 8", "Nothing that was started before serving runs before the signals are caught."
     ),
     "shutdown.signals-to-a-process": Requirement(
         "design 8; field case 10",

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from ...definitions._declared import Declared
 from .._scalars import encodable
 from ._borders import border_after, border_before
 from ._caps import Cap, Room
@@ -15,7 +16,7 @@ _DEARER: Final = 4
 one, and half a line says something else."""
 
 
-class Size(msgspec.Struct, frozen=True):
+class Size(Declared, frozen=True):
     """How large a text is.
 
     Args:
@@ -181,7 +182,7 @@ def _between(text: str, head: str, tail: str) -> Size:
     return size_of(text[len(head) : len(text) - len(tail)])
 
 
-class HeadAndTail(msgspec.Struct, frozen=True):
+class HeadAndTail(Declared, frozen=True):
     """Both ends of a text, for whoever shows them in a form of their own.
 
     Args:

@@ -11,7 +11,9 @@ import trio
 from msgspec import Meta
 
 from ...definitions import BlockingContext, Content, EffectMapping, Tool, ToolCall, ToolContext, ToolFailure, tool
+from ...definitions._checks import required
 from ...engine import AbortAnswer, Execution, Supervisor, current_supervisor
+from ...engine._opening import require_supervisor
 from ...errors import AdmissionClosed, DefinitionError
 from ._calls import BackgroundAbort, BackgroundCall, content_from, status_of
 from ._desk import AnyContext, Desk, Job, Scope, scope_of
@@ -70,6 +72,7 @@ class BackgroundKit:
         if given is not None and (not callable(given) or inspect.iscoroutinefunction(given)):
             what = "a function that says of a tool whether it may (True or False, at once), or None for every tool"
             raise DefinitionError("BackgroundKit", "allow", f"is {given!r}; give {what}")
+        required("BackgroundKit", "options", options, BackgroundOptions)
         self._allow = allow
         self._tags = frozenset(tags)
         self._options = options
@@ -91,11 +94,20 @@ class BackgroundKit:
         """What has ended and what will end, for ``async for``; of one owner, or of everybody.
 
         Each end is told once, whoever reads. See `Notices`.
+
+        Raises:
+            DefinitionError: *supervisor* is none.
         """
+        require_supervisor("BackgroundKit.notices", supervisor)
         return Notices(self._desk(supervisor), supervisor, owner_id)
 
     def executions(self, supervisor: Supervisor, *, owner_id: str | None = None) -> list[Execution]:
-        """The handles of the background calls that run or are kept; of one owner, or of everybody."""
+        """The handles of the background calls that run or are kept; of one owner, or of everybody.
+
+        Raises:
+            DefinitionError: *supervisor* is none.
+        """
+        require_supervisor("BackgroundKit.executions", supervisor)
         return [job.execution for job in self._desk(supervisor).every(owner_id)]
 
     def _desk(self, supervisor: Supervisor) -> Desk:

@@ -10,7 +10,7 @@ import trio
 from msgspec import Meta
 
 from ...definitions import RequestContext, Tool, ToolContext, tool
-from ...definitions._checks import names, shown
+from ...definitions._checks import names, required
 from ...errors import DefinitionError
 from ...toolbox import Toolbox, is_toolbox
 from ...toolbox.search import CachedEmbedder, Embedder, Match, SearchIndex
@@ -49,8 +49,7 @@ class SearchKit:
         options: SearchOptions = _DEFAULTS,
     ) -> None:
         wanted = names("SearchKit", "tags", tags)
-        if not isinstance(cast("object", options), SearchOptions):
-            raise DefinitionError("SearchKit", "options", f"must be SearchOptions(...), not {shown(options)}")
+        required("SearchKit", "options", options, SearchOptions)
         if allow is not None and not callable(cast("object", allow)):
             what = "a function of a tool and a request context that says True or False, or None for every tool"
             raise DefinitionError("SearchKit", "allow", f"is {allow!r}; give {what}")
@@ -69,8 +68,10 @@ class SearchKit:
         Cancelled: what is done is kept, and done the next time it is needed.
 
         Raises:
+            DefinitionError: *toolbox* is none.
             EmbeddingError: An answer of the embedder is not what it has to be. What it raises itself is passed on.
         """
+        required("SearchKit.prepare", "toolbox", toolbox, Toolbox)
         await (await self._index(toolbox)).embed()
 
     def _search_tool(self) -> Tool[..., object]:

@@ -8,6 +8,7 @@ import msgspec
 
 from ...definitions import ToolCall, ToolResult
 from ...engine import CallOptions, Supervisor
+from ...engine._opening import require_supervisor
 from ...providers import Provider
 from ._model import ScriptedModel
 from ._script import Json
@@ -76,10 +77,12 @@ async def run_scripted(
     Cancelled: the calls that run are aborted.
 
     Raises:
+        DefinitionError: *supervisor* is none.
         ScriptError: A line of the script failed, the script goes on after its end, or ends in a turn with calls.
 
     Whatever else is raised on the way leaves as it is, with a note that names the turn.
     """
+    require_supervisor("run_scripted", supervisor)
     history: list[Json] = [model.ask(prompt)]
     turns: list[TranscriptTurn] = []
     calling = True

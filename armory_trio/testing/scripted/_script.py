@@ -9,6 +9,7 @@ import msgspec
 
 from ...definitions import require_json
 from ...definitions._checks import shown
+from ...definitions._declared import Declared
 from ...errors import ArmoryError
 
 Json: TypeAlias = dict[str, object]
@@ -32,7 +33,7 @@ class ScriptError(ArmoryError):
         self.reason = reason
 
 
-class ScriptedCall(msgspec.Struct, frozen=True):
+class ScriptedCall(Declared, frozen=True):
     """A tool call that the model makes.
 
     Args:
@@ -53,7 +54,7 @@ class ScriptedCall(msgspec.Struct, frozen=True):
             require_json(self.arguments, root="arguments")
 
 
-class ScriptedTurn(msgspec.Struct, frozen=True):
+class ScriptedTurn(Declared, frozen=True):
     """One message of the model.
 
     Args:

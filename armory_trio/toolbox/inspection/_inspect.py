@@ -11,7 +11,8 @@ from typing import Final, Generic, Literal, TypeVar, cast, overload
 import msgspec
 
 from ...definitions import EffectClass, Kind, Placement, Tier, is_tool, thaw_json
-from ...definitions._checks import one_of, shown
+from ...definitions._checks import one_of
+from ...definitions._tool import no_tool
 from ...errors import DefinitionError
 from .._listing import listed
 from .._resolution import AnyTool
@@ -167,7 +168,7 @@ def inspect_tool(tool: AnyTool, level: Level = "standard") -> ToolSummary:
     """
     one_of("inspect", "level", level, _LEVELS)
     if not is_tool(cast("object", tool)):
-        raise DefinitionError("inspect", "tool", f"{shown(tool)} is no tool")
+        raise DefinitionError("inspect", "tool", no_tool(tool))
     return _LEVELS[level](tool)
 
 

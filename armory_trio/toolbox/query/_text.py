@@ -13,7 +13,7 @@ import attrs
 import msgspec
 
 from ...definitions import Tool
-from ...definitions._checks import members, one_of, shown, text
+from ...definitions._checks import members, one_of, required, shown, text
 from ...definitions._value import Value
 from ...errors import DefinitionError
 from .._schemas import schema_keys
@@ -120,7 +120,12 @@ _remembered_words: Final = lru_cache(maxsize=4096)(_words)
 
 
 def text_score(tool: Tool[..., object], text: Text | str) -> TextScore:
-    """How much of *text* is in *tool*. Nothing is in a blank text, so its score is 0."""
+    """How much of *text* is in *tool*. Nothing is in a blank text, so its score is 0.
+
+    Raises:
+        DefinitionError: *tool* is none.
+    """
+    required("text_score", "tool", tool, Tool)
     asked = text if isinstance(text, Text) else Text(text)
     wanted = tuple(dict.fromkeys(words_of(asked.words[:_LONGEST_TEXT])))[:_MOST_WORDS]
     weights = dict(asked.weights)
@@ -138,7 +143,12 @@ def text_score(tool: Tool[..., object], text: Text | str) -> TextScore:
 
 
 def text_matches(tool: Tool[..., object], text: Text | str) -> bool:
-    """Whether *tool* has any word of *text*. A blank text has every tool."""
+    """Whether *tool* has any word of *text*. A blank text has every tool.
+
+    Raises:
+        DefinitionError: *tool* is none.
+    """
+    required("text_matches", "tool", tool, Tool)
     asked = text if isinstance(text, Text) else Text(text)
     return not asked.words.strip() or text_score(tool, asked).score > 0
 

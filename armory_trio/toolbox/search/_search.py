@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from ...definitions import is_tool
 from ...definitions._checks import members, shown, text
 from ...definitions._exceptions import Withheld
+from ...definitions._tool import no_tool
 from ...errors import DefinitionError
 from .._resolution import AnyTool
 from ..query import Condition
@@ -211,7 +212,7 @@ def _tools(value: Iterable[AnyTool]) -> tuple[AnyTool, ...]:
     found: list[AnyTool] = []
     for index, tool in enumerate(members("SearchIndex", "tools", value, "tools, or a toolbox")):
         if not is_tool(tool):
-            raise DefinitionError("SearchIndex", f"tools[{index}]", f"{shown(tool)} is no tool")
+            raise DefinitionError("SearchIndex", f"tools[{index}]", no_tool(tool))
         found.append(tool)
     return tuple(found)
 
