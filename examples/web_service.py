@@ -1,7 +1,8 @@
 """A web service on asyncio whose tools run on trio: FastAPI opens the host, requests are calls, and SIGTERM drains.
 
 ``python -m examples.web_service`` serves on loopback until SIGTERM or Ctrl-C; ``--once`` visits itself and ends. The
-application stands alone, too: ``uvicorn examples.web_service:app``.
+application stands alone, too: ``uvicorn --timeout-graceful-shutdown 25 examples.web_service:app``. There a client that reads
+nothing holds up the end for as long as that says.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ async def look_up(customer: str) -> str:
 
 
 @tool(effect="read-only")
-async def read_log(lines: int) -> AsyncGenerator[str]:
+async def read_log(lines: int, pause: float = 0.05) -> AsyncGenerator[str]:
     """The last lines of the log, one after the other."""
     for number in range(lines):
-        await trio.sleep(0.05)
+        await trio.sleep(pause)
         yield f"line {number}"
 
 
@@ -163,6 +164,28 @@ def ask(url: str, arguments: Mapping[str, object] | None) -> str:
         return "\n".join(f"  {line}" for line in answer.read().decode().splitlines() if line)
 
 
+class Server(uvicorn.Server):
+    """Drains the host from the signal on, and not only when the last answer is out: so nobody who reads nothing holds it up.
+
+    What is begun has 20 s. A stream whose client takes nothing for 5 s is stopped before, and whatever the system still
+    keeps for such a client, once all calls have ended, is let go of with its connection.
+    """
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the requests, and with them the service."""
+        draining = asyncio.create_task(self._drain())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            draining.cancel()
+
+    async def _drain(self) -> None:
+        await cast("AsyncioHost", app.state.host).shutdown("drain")
+        await asyncio.sleep(1)  # the last answers go out
+        for connection in tuple(self.server_state.connections):
+            connection.transport.abort()
+
+
 async def serve(server: uvicorn.Server, listening: socket.socket, *, once: bool) -> None:
     """Serve on loopback until a signal comes, or until one visitor has seen all."""
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -190,7 +213,7 @@ def main() -> None:
         listening = socket.create_server(("127.0.0.1", asked.port))
     except (OSError, OverflowError) as error:
         parser.error(f"--port {asked.port}: {error}")
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=20))
+    server = Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=25))
     for number in (signal.SIGTERM, signal.SIGINT):
         # For one that comes before uvicorn catches them itself; and it raises them once more after the end.
         signal.signal(number, server.handle_exit)

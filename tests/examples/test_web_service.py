@@ -78,6 +78,23 @@ def test_the_signal_lets_what_was_begun_end_and_the_service_says_that_all_is_wel
 
 
 @requirement("examples.web-service")
+def test_a_client_that_reads_nothing_does_not_hold_up_the_end() -> None:
+    request = httpx2.Request(
+        "POST", "http://here/streams/read_log", headers={"X-User": "ann"}, json={"lines": 10**7, "pause": 0}
+    )
+    with serving() as (service, client), socket.socket() as silent:
+        silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        silent.connect((client.base_url.host, client.base_url.port or 80))
+        lines = [f"POST {request.url.path} HTTP/1.1", *(f"{name}: {value}" for name, value in request.headers.items())]
+        silent.sendall("\r\n".join([*lines, "", ""]).encode() + request.read())
+        while [shot["state"] for shot in executions(client)] != ["streaming"]:
+            pass
+        service.process.send_signal(signal.SIGTERM)
+
+        assert service.end() == (0, "drain: 1 ended, 0 unfinished\n", "")
+
+
+@requirement("examples.web-service")
 def test_a_request_that_says_not_on_whose_behalf_is_refused() -> None:
     with serving() as (_, client):
         assert client.get("/executions", headers={"X-User": "ann"}).status_code == 200
