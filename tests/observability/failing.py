@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Final, NoReturn
 
 import trio
@@ -138,6 +139,101 @@ def in_a_process(secret: str) -> None:
     raise_chained(secret)
 
 
+class Unpicklable:
+    """A result that does not get out of its process, and says a secret about that."""
+
+    def __init__(self, secret: str) -> None:
+        self.secret = secret
+
+    def __reduce__(self) -> NoReturn:
+        raise RuntimeError(self.secret)
+
+
+class Unreadable(Exception):
+    """An error that cannot be shown, and says a secret about that."""
+
+    def __str__(self) -> str:
+        raise RuntimeError(SECRET)
+
+    def __reduce__(self) -> NoReturn:
+        raise RuntimeError(SECRET)
+
+
+def raise_groups(secret: str) -> NoReturn:
+    """Raise a group in a group, with notes."""
+    inner = ExceptionGroup(secret, [Unreadable(secret), HttpError({"cookie": secret})])
+    outer = ExceptionGroup(secret, [inner, ValueError(secret)])
+    for group in (inner, outer):
+        group.add_note(secret)
+    raise outer
+
+
+@tool(effect=BANK)
+async def raises_in_a_nursery(secret: str) -> None:
+    """Raise in two tasks of its own."""
+
+    async def fail() -> None:
+        raise_groups(secret)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(fail)
+        nursery.start_soon(fail)
+
+
+@tool(effect=BANK)
+async def unreadable(secret: str) -> None:
+    """Raise what cannot be shown."""
+    raise Unreadable(secret)
+
+
+@tool(effect=BANK)
+def exits_in_a_thread(secret: str) -> None:
+    """Try to end the program, in a thread."""
+    raise SystemExit(secret)
+
+
+@tool(effect=BANK, timeout=0.01, cleanup_timeout=0.01)
+def too_late_in_a_thread(secret: str) -> None:
+    """Raise in a thread that was given up."""
+    time.sleep(0.1)
+    raise_groups(secret)
+
+
+@tool(effect=BANK, placement=Process())
+def groups_in_a_process(secret: str) -> None:
+    """Raise groups in a process."""
+    raise_groups(secret)
+
+
+@tool(effect=BANK, placement=Process())
+def exits_in_a_process(secret: str) -> None:
+    """Try to end the program, in a process."""
+    raise SystemExit(secret)
+
+
+@tool(effect=BANK, placement=Process())
+def unpicklable_in_a_process(secret: str) -> object:
+    """Answer what does not get out of the process."""
+    return Unpicklable(secret)
+
+
+@tool(effect=BANK, placement=Process())
+def streams_in_a_process(secret: str) -> Iterator[str]:
+    """Raise after a chunk, in a process."""
+    yield secret
+    raise_groups(secret)
+
+
+def _reduce(chunks: Sequence[str]) -> NoReturn:
+    raise_chained(chunks[0])
+
+
+@tool(effect=BANK, reducer=_reduce)
+async def reduced(secret: str) -> AsyncIterator[str]:
+    """Yield what cannot be made into a value."""
+    yield secret
+
+
 @tool(effect=BANK)
 async def streams(secret: str) -> AsyncIterator[str]:
     """Raise after a chunk."""
@@ -185,6 +281,15 @@ WAYS: Final[tuple[tuple[Tool[..., object], str | None], ...]] = (
     (stopped, "CANCELLED"),
     (in_a_thread, "INTERNAL_ERROR"),
     (in_a_process, "INTERNAL_ERROR"),
+    (raises_in_a_nursery, "INTERNAL_ERROR"),
+    (unreadable, "INTERNAL_ERROR"),
+    (exits_in_a_thread, "INTERNAL_ERROR"),
+    (too_late_in_a_thread, "TIMEOUT"),
+    (groups_in_a_process, "INTERNAL_ERROR"),
+    (exits_in_a_process, "INTERNAL_ERROR"),
+    (unpicklable_in_a_process, "OUTPUT_INVALID"),
+    (streams_in_a_process, "INTERNAL_ERROR"),
+    (reduced, "INTERNAL_ERROR"),
     (streams, "INTERNAL_ERROR"),
     (streams_in_a_thread, "INTERNAL_ERROR"),
     (in_a_window, "INTERNAL_ERROR"),

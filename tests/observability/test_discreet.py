@@ -65,7 +65,11 @@ async def run(supervisor: Supervisor, way: str) -> None:
 @requirement("telemetry.discreet")
 @pytest.mark.parametrize(("way", "code"), [(each.name, code) for each, code in WAYS], ids=[each.name for each in TOOLS])
 async def test_a_secret_is_told_to_nobody(
-    way: str, code: str | None, written: io.StringIO, caplog: pytest.LogCaptureFixture
+    way: str,
+    code: str | None,
+    written: io.StringIO,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     exported, ledger = Exported(), MemoryLedger()
     toolbox = Toolbox(TOOLS, context={"key": SECRET})
@@ -96,7 +100,8 @@ async def test_a_secret_is_told_to_nobody(
         "log records": [f"{record.getMessage()} {record.exc_text} {record.args}" for record in caplog.records],
         "snapshots": [msgspec.json.encode(snapshots).decode(), repr(snapshots)],
         "events": [repr(events)],
-        "the report": supervisor.report.lines(),
+        "the report": [*supervisor.report.lines(), str(supervisor.report)],
+        "the terminal": list(capfd.readouterr()),
         "the ledger": [words_of(attempt) for attempt in attempts],
     }
     if (
