@@ -52,6 +52,7 @@ ORDER: Final = {
         "_plurals",
         "_exceptions",
         "_checks",
+        "_declared",
         "_value",
         "_identity",
         "_json_values",
@@ -236,6 +237,7 @@ ORDER: Final = {
         "_approvals",
         "_supervisor",
         "_opening",
+        "_serving",
     ),
     "providers": (
         "_text",

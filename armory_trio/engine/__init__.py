@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from ._replay import Replayed as Replayed
     from ._replay import history_of as history_of
     from ._replay import replay as replay
+    from ._serving import serve_until_signal as serve_until_signal
     from ._shutdown import Report as Report
-    from ._shutdown import serve_until_signal as serve_until_signal
     from ._subscriptions import Updates as Updates
     from ._supervisor import Supervisor as Supervisor
     from ._supervisor import current_supervisor as current_supervisor
@@ -132,7 +132,7 @@ else:
             "replay": "_replay",
             "Replayed": "_replay",
             "Report": "_shutdown",
-            "serve_until_signal": "_shutdown",
+            "serve_until_signal": "_serving",
             "Updates": "_subscriptions",
             "current_supervisor": "_supervisor",
             "Supervisor": "_supervisor",

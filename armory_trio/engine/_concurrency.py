@@ -7,7 +7,7 @@ import os
 import subprocess
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, NoReturn, cast
 
 import trio
 
@@ -19,6 +19,18 @@ enable_ki_protection: Final = trio.lowlevel.enable_ki_protection
 
 Token = trio.lowlevel.TrioToken
 """A way back to trio's thread."""
+
+
+class EnteredFirst:
+    """What ``async with`` gives is read, and not this. Who reads it all the same is told so."""
+
+    __slots__ = ()
+
+    # Type checkers see that there is no such method.
+    if not TYPE_CHECKING:
+
+        def __aiter__(self) -> NoReturn:
+            raise TypeError("enter it first: async with ... as reader, and in that block async for ... in reader")
 
 
 def current_token() -> Token:

@@ -9,7 +9,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 import trio
 
-from ._concurrency import Signal
+from ._concurrency import EnteredFirst, Signal
 from ._events import Happening, Lagged
 
 _STRIDE: Final = 64
@@ -160,7 +160,7 @@ class EventFeed:
             reader.close()
 
 
-class Subscription(Generic[E_co]):
+class Subscription(EnteredFirst, Generic[E_co]):
     """``async with`` round a reader of events."""
 
     def __init__(self, feed: EventFeed, reader: EventReader[E_co]) -> None:

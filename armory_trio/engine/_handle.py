@@ -14,7 +14,7 @@ from ..authority import Revisions
 from ..definitions import RequestContext, ToolCall, ToolResult
 from ..errors import AdmissionClosed
 from ._abort import AbortAnswer, check_reason, mark_overdue, request_abort
-from ._concurrency import Latch, is_cancelled
+from ._concurrency import EnteredFirst, Latch, is_cancelled
 from ._execution import Record
 from ._lifecycle import FINAL, AbortSource, Snapshot
 from ._streams import ChunkBuffer
@@ -235,7 +235,7 @@ class Stream:
             await leave(self._record, "caller", "the reader left the stream")
 
 
-class OpenStream:
+class OpenStream(EnteredFirst):
     """``async with`` round a stream: the call is made on entering, and stopped on leaving unless it has ended."""
 
     __slots__ = ("_begin", "_stream")

@@ -199,6 +199,7 @@ async def _tasks(supervisor: Supervisor, core: Core) -> AsyncGenerator[None]:
             outer.start_soon(core.journal.run, name="armory_trio: journal")
         try:
             yield
+            supervisor.close_admission("its block was left")
             await supervisor.shutdown("drain")
         finally:
             await supervisor.end(watch, ending)  # noqa: ASYNC102  # shields itself; bounded by what cannot be stopped

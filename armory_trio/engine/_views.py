@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ._concurrency import EnteredFirst
 from ._execution import Core, Record
 from ._handle import PrivilegedSnapshot, privileged
 from ._lifecycle import Snapshot, State
@@ -166,7 +167,7 @@ class Executions:
         return Watching(self._core, Selection(owner_id, execution_id, tool_name))
 
 
-class Watching:
+class Watching(EnteredFirst):
     """``async with`` round a view of the executions that change."""
 
     __slots__ = ("_core", "_updates")

@@ -14,6 +14,7 @@ from outcome import Value
 
 from ..definitions import ToolResult
 from ..engine import AbortAnswer, Execution, PrivilegedSnapshot, Snapshot, Stream, Updates
+from ..engine._concurrency import EnteredFirst
 from ._guest import AsyncioSide
 from ._inside import Leftover, Source, rest_of
 
@@ -151,7 +152,7 @@ class AsyncioStream(AsyncioReader[object]):
         return self._stream.result
 
 
-class Opened(Generic[R]):
+class Opened(EnteredFirst, Generic[R]):
     """``async with`` round something that is entered and left on trio's side, and read in asyncio."""
 
     __slots__ = ("_enter", "_leave", "_reader", "_readers")

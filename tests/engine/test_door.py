@@ -180,6 +180,25 @@ async def test_a_closed_door_says_why(autojump_clock: trio.abc.Clock) -> None:
                 pytest.fail("it opened")
 
 
+@requirement("shutdown.closed-says-why")
+async def test_a_supervisor_whose_block_was_left_says_so(autojump_clock: trio.abc.Clock) -> None:
+    refused: list[str] = []
+
+    async def come_late(supervisor: Supervisor) -> None:
+        await trio.sleep(1)
+        with pytest.raises(AdmissionClosed) as caught:
+            await supervisor.execute(ToolCall("add"))
+        refused.append(str(caught.value))
+
+    async with trio.open_nursery() as nursery, open_supervisor(Toolbox([add, sleep])) as supervisor:
+        supervisor.start(ToolCall("sleep", {"seconds": 2}))
+        nursery.start_soon(come_late, supervisor)  # noqa: ASYNC111  # it comes too late on purpose
+    with pytest.raises(AdmissionClosed, match="takes no new work: its block was left"):
+        supervisor.start(ToolCall("add"))
+
+    assert refused == ["the supervisor takes no new work: its block was left"]
+
+
 @requirement("shutdown.from-inside")
 async def test_a_tool_cannot_wait_for_its_own_supervisor_to_end() -> None:
     @tool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import suppress
+from typing import cast
 
 import pytest
 import trio
@@ -28,7 +29,9 @@ from armory_trio import (
     open_supervisor,
     tool,
 )
+from armory_trio.integrations.asyncio_host import open_asyncio_host
 from tests.engine.tools import add, count, sleep
+from tests.integrations.loops import run_on_asyncio
 from tests.requirements import requirement
 
 
@@ -207,6 +210,31 @@ async def test_the_result_of_a_stream_that_is_not_over_is_an_error_that_says_wha
     async with open_supervisor(Toolbox([endless])) as supervisor, supervisor.stream(ToolCall("endless")) as stream:
         with pytest.raises(RuntimeError, match="read it to its end first"):
             _ = stream.result
+
+
+@requirement("streams.not-begun")
+async def test_what_was_not_entered_says_what_to_do_and_does_nothing() -> None:
+    async with open_supervisor(Toolbox([count])) as supervisor:
+        for opened in (
+            supervisor.stream(ToolCall("count", {"upto": 3})),
+            supervisor.events(),
+            supervisor.executions.subscribe(),
+        ):
+            with pytest.raises(TypeError, match=r"enter it first: async with \.\.\. as reader"):
+                [each async for each in cast("AsyncIterator[object]", opened)]
+        assert supervisor.executions.inspect() == []
+
+
+@requirement("streams.not-begun")
+def test_what_was_not_entered_in_asyncio_says_so_too() -> None:
+    async def main() -> None:
+        async with open_asyncio_host(Toolbox([count])) as host:
+            for opened in (host.stream(ToolCall("count", {"upto": 3})), host.executions.subscribe()):
+                with pytest.raises(TypeError, match="enter it first"):
+                    [each async for each in cast("AsyncIterator[object]", opened)]
+            assert host.executions.inspect() == []
+
+    run_on_asyncio(main)
 
 
 @requirement("streams.live-uncollected")

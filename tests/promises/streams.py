@@ -30,6 +30,9 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "streams.result-early": Requirement(
         "design 10", "The result of a stream that is not over is an error that says what to do."
     ),
+    "streams.not-begun": Requirement(
+        "design 10", "What is read before it was entered, a stream or a view, says that it has to be entered."
+    ),
     "streams.live-uncollected": Requirement("design 10", "With `collect=False` chunks are read and not kept."),
     "streams.backpressure": Requirement(
         "design 10",
