@@ -67,7 +67,9 @@ NOT_A_TOOL: dict[str, Callable[[AnyTool], object]] = {
 
 @requirement("definitions.wrong-thing")
 @pytest.mark.parametrize("name", NOT_A_TOOLBOX)
-@pytest.mark.parametrize("wrong", [[look], look, plain, Toolbox, None], ids=repr)
+@pytest.mark.parametrize(
+    "wrong", [[look], look, plain, Toolbox, None], ids=["list", "tool", "function", "class", "None"]
+)
 def test_what_is_no_toolbox_is_told_at_once(name: str, wrong: object) -> None:
     with pytest.raises(DefinitionError, match=f"{name}: toolbox: must be a Toolbox, not {re.escape(repr(wrong)[:20])}"):
         NOT_A_TOOLBOX[name](cast("Toolbox", wrong))
@@ -75,7 +77,7 @@ def test_what_is_no_toolbox_is_told_at_once(name: str, wrong: object) -> None:
 
 @requirement("definitions.wrong-thing")
 @pytest.mark.parametrize("name", NOT_A_TOOL)
-@pytest.mark.parametrize("wrong", [plain, "look", None], ids=repr)
+@pytest.mark.parametrize("wrong", [plain, "look", None], ids=["function", "name", "None"])
 def test_what_is_no_tool_is_told_at_once(name: str, wrong: object) -> None:
     with pytest.raises(DefinitionError, match=f"{name}: tool: must be a Tool, not {re.escape(repr(wrong)[:20])}"):
         NOT_A_TOOL[name](cast("AnyTool", wrong))
@@ -108,7 +110,7 @@ def test_what_is_no_text_and_no_list_is_no_tool_and_nothing_more_is_said() -> No
 
 
 @requirement("definitions.wrong-thing")
-@pytest.mark.parametrize("wrong", [{"name": "look", "arguments": {}}, "look", look], ids=repr)
+@pytest.mark.parametrize("wrong", [{"name": "look", "arguments": {}}, "look", look], ids=["mapping", "name", "tool"])
 def test_what_is_no_call_cannot_be_written_down(wrong: object) -> None:
     with pytest.raises(TypeError, match=r"is no ToolCall; give ToolCall\(name, arguments\)"):
         call_to_json(cast("ToolCall", wrong))
