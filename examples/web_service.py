@@ -37,11 +37,11 @@ async def look_up(customer: str) -> str:
 
 
 @tool(effect="read-only")
-async def read_log(lines: int, pause: float = 0.05) -> AsyncGenerator[str]:
-    """The last lines of the log, one after the other."""
+async def read_log(lines: int, width: int = 0) -> AsyncGenerator[str]:
+    """The last lines of the log, one after the other, filled up to so many characters."""
     for number in range(lines):
-        await trio.sleep(pause)
-        yield f"line {number}"
+        await trio.sleep(0.05)
+        yield f"line {number}".ljust(width)
 
 
 TOOLBOX: Final = Toolbox([look_up, read_log])

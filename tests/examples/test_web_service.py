@@ -80,7 +80,7 @@ def test_the_signal_lets_what_was_begun_end_and_the_service_says_that_all_is_wel
 @requirement("examples.web-service")
 def test_a_client_that_reads_nothing_does_not_hold_up_the_end() -> None:
     request = httpx2.Request(
-        "POST", "http://here/streams/read_log", headers={"X-User": "ann"}, json={"lines": 10**7, "pause": 0}
+        "POST", "http://here/streams/read_log", headers={"X-User": "ann"}, json={"lines": 10**5, "width": 10**6}
     )
     with serving() as (service, client), socket.socket() as silent:
         silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

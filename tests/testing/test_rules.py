@@ -194,7 +194,7 @@ def test_a_rule_may_say_itself_what_is_wrong() -> None:
     [
         (lambda: check_toolbox(Toolbox([]), []), "rules: are none"),
         (lambda: check_toolbox(Toolbox([]), ["TIMED"]), "has 'TIMED', which is no Rule"),  # type: ignore[list-item]
-        (lambda: check_toolbox([price]), "give a Toolbox"),  # type: ignore[arg-type]
+        (lambda: check_toolbox([price]), "toolbox: must be a Toolbox, not"),  # type: ignore[arg-type]
     ],
 )
 def test_what_cannot_be_checked_is_refused(check: Callable[[], object], words: str) -> None:
