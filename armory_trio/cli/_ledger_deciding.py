@@ -288,7 +288,9 @@ def _outcome(answer: Answer, attempt: Attempt, choice: Choice) -> list[str]:
     """
     name = f"attempt {attempt.attempt_id}"
     match answer:
-        case Done(after) if choice == "release":
+        case Done(after) if choice == "release" and after.granted:
+            return [plain(f"{name} is released: its key stands as before it was claimed"), plain(words_of(after))]
+        case Done() if choice == "release":
             return [plain(f"{name} is released: {_AFTERWARDS['release']}")]
         case Done(after):
             return [plain(f"{name} is decided: {choice}: {_AFTERWARDS[choice]}"), plain(words_of(after))]

@@ -203,6 +203,10 @@ class ToolBuilder(Generic[R]):
         """What asks the far side about an attempt of which nobody knows how it ended."""
         return self._with("reconcile", function)
 
+    def reconcile_timeout(self, seconds: float, /) -> ToolBuilder[R]:
+        """How long that may wait for an answer, before it counts as not able to tell."""
+        return self._with("reconcile_timeout", seconds)
+
     def digests(self, digests: bool | Digests = True, /) -> ToolBuilder[R]:  # noqa: FBT001, FBT002  # a word to say
         """Of what its results carry digests."""
         return self._with("digests", digests)

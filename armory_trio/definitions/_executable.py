@@ -36,6 +36,7 @@ class ExecutionDeclarations(TypedDict, total=False):
     policy_context: PolicyContext | None
     idempotency_key: IdempotencyKey | None
     reconcile: Reconcile | None
+    reconcile_timeout: float
     digests: bool | Digests
     reducer: Callable[[list[object]], object]
     buffer: int

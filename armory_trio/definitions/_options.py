@@ -84,6 +84,7 @@ class Declarations(TypedDict, total=False):
     policy_context: PolicyContext | None
     idempotency_key: IdempotencyKey | None
     reconcile: "Reconcile | None"
+    reconcile_timeout: float
     digests: bool | Digests
     buffer: int
 
@@ -162,6 +163,7 @@ class ToolOptions(Value):
             effect once. None where a call has none. See `armory_trio.ledger.full_input_key` and its like.
         reconcile: Asked about an attempt with a key of which nobody knows how it ended, before that is told: it asks the
             far side, and answers what that knows, or None. Async or not; it runs in the call's own task.
+        reconcile_timeout: How long that may wait for an answer, before it counts as not able to tell.
         digests: Of what its results carry digests: ``input`` (the arguments as they were sent), ``output`` (the value).
         reducer: Makes the value of a generator tool out of its chunks; without one the value is their list.
         buffer: How many chunks a generator tool may be ahead of its reader.
@@ -187,6 +189,7 @@ class ToolOptions(Value):
     policy_context: PolicyContext | None = attrs.field(default=None, converter=_policy_context, repr=False)
     idempotency_key: IdempotencyKey | None = attrs.field(default=None, repr=False)
     reconcile: "Reconcile | None" = attrs.field(default=None, repr=False)
+    reconcile_timeout: float = 30.0
     digests: frozenset[Side] = attrs.field(default=frozenset[Side](), converter=_digests)
     reducer: Reducer | None = None
     buffer: int = 64
@@ -198,6 +201,7 @@ class ToolOptions(Value):
         seconds(_SUBJECT, "grace", self.grace, zero=True)
         if self.cleanup_timeout is not None:
             seconds(_SUBJECT, "cleanup_timeout", self.cleanup_timeout, zero=True)
+        seconds(_SUBJECT, "reconcile_timeout", self.reconcile_timeout, zero=False)
         if self.concurrency is not None:
             count(_SUBJECT, "concurrency", self.concurrency)
         count(_SUBJECT, "buffer", self.buffer)

@@ -166,7 +166,8 @@ class Release(msgspec.Struct, frozen=True, tag="release"):
     """Forget it, since it never began, or since nothing has come of it and nothing can any more.
 
     Who leads a started attempt of which the effect is ``none`` to its end, completes it; this is for those that were
-    left behind.
+    left behind. One that never began, although a decision let it be tried, is not forgotten: it is ``unknown`` again how
+    the key stands, and the decision counts for the next attempt.
     """
 
     key_text: str

@@ -5,7 +5,8 @@ may have happened:
 
 - Of an attempt that never started, nothing has. Whoever claims its key takes its place; until somebody does, its own
   holder may renew it, which harms nobody.
-  If it was to go on from a pause, it waits as it did before for whoever claims its key and does not resume it.
+  If it was to go on from a pause, it waits as it did before for whoever claims its key and does not resume it. If a
+  decision let it be tried, that counts for whoever claims its key with the same arguments.
 - One that started is ``unknown`` from that instant on, for its own holder too: a lease that is over is no evidence that
   nothing happened, and what was told to others must not become untrue. Only a decision changes that, or, where it is
   recorded that nothing can have come of it, that somebody releases it.
@@ -118,9 +119,10 @@ def _claim(row: Attempt | None, claim: Claim, now: float) -> Move:
     if row is None:
         return _begun(claim, now, number=1, receipt=None)
     if row.state == "claimed" and now >= row.lease_expires_at:
-        if row.pause is None:
+        if row.pause is not None:
+            row = _paused_again(row, now)
+        elif row.receipt is None or _agree(row, claim):  # what was decided, was decided about those arguments
             return _taken_over(row, claim, now, row.receipt)
-        row = _paused_again(row, now)
     if not _agree(row, claim):
         return row, Conflict(row)
     if row.state == "completed":
@@ -267,7 +269,7 @@ def _complete(row: Attempt | None, end: Complete, now: float) -> Move:
     if effect == "unknown" and not end.pause:
         return _done(replace(row, state="unknown", effect=effect, ended_at=now))
     if effect == "none" and not end.pause and (end.result is None or not row.deduplicates):
-        return None, Done(row)
+        return _let_go(row, now)
     pause = row.attempt_id if end.pause else None
     ended = replace(row, state="completed", effect=effect, ended_at=now, result=end.result, pause=pause)
     return _done(replace(ended, waits_for=()))
@@ -302,7 +304,17 @@ def _release(row: Attempt | None, release: Release, now: float) -> Move:
         return row, Refused(f"it is {row.state}, and that is kept")
     if row.effect != "none" or row.calls:
         return row, Refused("the world may have seen it, so it is kept until somebody decides")
-    return None, Done(row)
+    return _let_go(row, now)
+
+
+def _let_go(row: Attempt, now: float) -> Move:
+    """Forget *row*, of which nothing came: unless a decision let it be tried, and it gives that back unused.
+
+    Then the key stands as it did when that was decided: a decision is used when a body begins, and not before.
+    """
+    if row.state != "claimed" or row.receipt is None:
+        return None, Done(row)
+    return _done(replace(row, state="unknown", effect="unknown", granted=True, ended_at=now, waits_for=()))
 
 
 def _resolve(row: Attempt | None, decided: Resolve, now: float) -> Move:

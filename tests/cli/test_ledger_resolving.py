@@ -257,6 +257,25 @@ def test_what_nothing_came_of_is_released_without_keys(
     assert store.load() is None
 
 
+@requirement("cli.ledger.release", "ledger.unused")
+def test_what_was_decided_and_never_begun_is_not_forgotten_with_its_release(cli: Cli, store: Store) -> None:
+    lost = replace(CLAIM, attempt_id="a0")
+
+    def retried(key: str, fence: str) -> Operation:
+        return Resolve(key_text=key, attempt_id=fence, decision="retry", receipt="{}", claim=CLAIM)
+
+    store.add(lost, (*LOST, retried))
+
+    ended = resolve(cli, "release")
+
+    attempt = store.load()
+    assert attempt is not None and (attempt.attempt_id, attempt.granted) == ("a1", True)
+    assert (ended.code, ended.told) == (0, [])
+    released, how = ended.out.decode().splitlines()
+    assert released == "attempt a1 is released: its key stands as before it was claimed"
+    assert how.endswith("outcome unknown; somebody decided that it may be tried again")
+
+
 # ── What is refused ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -105,6 +105,8 @@ def test_every_declaration_reaches_the_tool() -> None:
         .writes(["w"])
         .placement("task")
         .availability(lambda _context: True)
+        .reconcile(lambda _attempt: None)
+        .reconcile_timeout(6)
         .digests({"output": False})
         .build()
     )
@@ -125,6 +127,8 @@ def test_every_declaration_reaches_the_tool() -> None:
     assert (options.timeout, options.idle_timeout, options.grace, options.cleanup_timeout) == (1, 2, 3, 4)
     assert (options.concurrency, options.groups, options.reads, options.writes) == (5, ("g", "h"), ("r",), ("w",))
     assert options.availability is not None
+    assert options.reconcile is not None
+    assert options.reconcile_timeout == 6
     assert options.digests == {"input"}
 
 

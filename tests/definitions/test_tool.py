@@ -436,6 +436,8 @@ WRONG: list[tuple[str, object, str]] = [
     ("grace", -1, "from 0 on"),
     ("grace", None, "from 0 on"),
     ("cleanup_timeout", -1, "from 0 on"),
+    ("reconcile_timeout", 0, "above 0"),
+    ("reconcile_timeout", None, "above 0"),
     ("concurrency", 0, "from 1 on"),
     ("concurrency", 1.5, "from 1 on"),
     ("concurrency", True, "from 1 on"),

@@ -546,6 +546,60 @@ def test_what_is_unknown_without_an_effect_can_be_released() -> None:
         assert isinstance(answer_to((*steps, RELEASE), CLAIM_B), Fresh)
 
 
+NEVER_BEGUN: Final[Mapping[str, Operation]] = {
+    "released": replace(RELEASE, attempt_id="b"),
+    "came to nothing": replace(NO_EFFECT, attempt_id="b"),
+}
+
+
+@requirement("ledger.unused")
+@pytest.mark.parametrize("given_back", NEVER_BEGUN)
+@pytest.mark.parametrize("retry", [RETRY_NOW, RETRY])
+def test_a_decision_is_used_when_a_body_begins_and_not_before(retry: Resolve, given_back: str) -> None:
+    claimed = (CLAIM, START, LOST, retry, *(() if retry.claim else (CLAIM_B,)))
+    steps = (*claimed, NEVER_BEGUN[given_back])
+    third = replace(CLAIM, attempt_id="c")
+    back = there(*steps)
+    again = answer_to(steps, third)
+
+    assert (back.state, back.effect, back.attempt_id, back.receipt) == ("unknown", "unknown", "b", RETRY.receipt)
+    assert isinstance(again, Fresh)
+    assert (again.attempt.attempt_id, again.attempt.number, again.attempt.receipt) == ("c", 3, RETRY.receipt)
+    # Nobody begins under it a second time: who gave it back can't, and once somebody has begun, it lets nobody else.
+    for late in (replace(START, attempt_id="b"), replace(RENEW, attempt_id="b"), replace(START, attempt_id="a")):
+        assert isinstance(answer_to(steps, late), FenceLost)
+    assert isinstance(answer_to(steps, CLAIM_B), Refused)
+    assert follow(*steps, NEVER_BEGUN[given_back])[0] == back
+    assert isinstance(answer_to(steps, RETRY_NOW), FenceLost)
+    begun = (*steps, third, replace(START, attempt_id="c"))
+    assert isinstance(answer_to(begun, replace(CLAIM, attempt_id="d")), Running)
+    assert isinstance(answer_to((*begun, LEASE), replace(CLAIM, attempt_id="d")), Unknown)
+
+
+@requirement("ledger.unused")
+def test_what_was_decided_about_other_arguments_lets_nothing_run() -> None:
+    other = replace(CLAIM, attempt_id="c", arguments="{}")
+    for given_back in (*NEVER_BEGUN.values(), LEASE):
+        assert isinstance(answer_to((CLAIM, START, LOST, RETRY_NOW, given_back), other), Conflict)
+    assert isinstance(answer_to((CLAIM, LEASE), other), Fresh)  # about that one nothing was decided
+
+
+@requirement("ledger.unused")
+def test_what_a_lost_host_did_not_begin_can_be_given_back_for_it() -> None:
+    lost = (CLAIM, START, LOST, RETRY_NOW, LEASE)
+
+    assert there(*lost, NEVER_BEGUN["released"]).granted
+    assert isinstance(answer_to((*lost, NEVER_BEGUN["released"]), replace(CLAIM, attempt_id="c")), Fresh)
+
+
+@requirement("ledger.unused")
+def test_who_decided_that_it_may_be_tried_again_can_decide_otherwise_as_long_as_nothing_began() -> None:
+    steps = (CLAIM, START, LOST, RETRY_NOW, NEVER_BEGUN["released"])
+    end = there(*steps, replace(SAID_DONE, attempt_id="b"))
+
+    assert (end.state, end.result) == ("completed", '"said"')
+
+
 # ── Answers that were lost ───────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -282,6 +282,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "keeping.reconcile.unable": Requirement(
         "design 12", "A far side that can't tell, or a way to ask it that fails, decides nothing."
     ),
+    "keeping.reconcile.silent": Requirement(
+        "design 12",
+        "A far side that does not answer holds up neither a call nor a recovery for ever: it decides nothing, and one that"
+        " is silent again and again is not asked about all the rest.",
+    ),
     "keeping.recover": Requirement(
         "design 12",
         "A host may look again at what was left behind, let go what is safe, and have the far side asked about the rest.",
@@ -293,6 +298,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     ),
     "keeping.receipts.completed": Requirement(
         "design 12", "A receipt that says completed is the answer from then on, its result read by the output contract."
+    ),
+    "keeping.receipts.unused": Requirement(
+        "design 12",
+        "A receipt that says retry is used when a body begins: an attempt that never began, since it was stopped, its host"
+        " closed or the store failed, leaves it to the next call that brings it.",
     ),
     "keeping.receipts.heard": Requirement(
         "design 12",

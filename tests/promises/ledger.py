@@ -70,6 +70,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "ledger.lost-answers": Requirement(
         "design 12", "Doing an operation again, because its answer was lost, never does more than doing it once."
     ),
+    "ledger.unused": Requirement(
+        "design 12",
+        "A decision that lets another attempt begin is used in the step in which that begins: one that never begins gives"
+        " it back, and no two begin under it.",
+    ),
     "ledger.resolve": Requirement(
         "design 12, armorer-core 7G.42",
         "A decision counts for the one unknown attempt that it names: to retry, to complete or to abandon it.",

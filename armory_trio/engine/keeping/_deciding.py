@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import logging
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Awaitable, Iterable, Mapping
 from typing import Final, cast
 
 import msgspec
@@ -15,7 +16,7 @@ from ...definitions import Tool, canonical_text
 from ...definitions._checks import a_kind, flag
 from ...definitions._exceptions import Withheld
 from ...definitions._outputs import OutputContract
-from ...errors import StoreUnavailable
+from ...errors import ArmoryError, StoreUnavailable
 from ...ledger import (
     Answer,
     Attempt,
@@ -54,7 +55,15 @@ from .._permits import RECORD_TIMEOUT
 from .._plan import Plan
 from ._entries import Entry, LedgerUnavailable, done_within
 
+_SILENCES: Final = 3
+"""How often in a row the far side of one tool may be silent before `recover` asks it nothing more: a thousand attempts
+don't take a thousand times as long, and one that it never answers about does not keep the others from being asked about."""
+
 _log: Final = logging.getLogger("armory_trio.engine")
+
+
+class _Silent(ArmoryError):
+    """The far side of a tool did not answer in time."""
 
 
 async def _verified_in(authority: Authority, receipt: Receipt, tenant: str) -> None:
@@ -136,7 +145,10 @@ async def _reconciled(record: Record, entry: Entry, made: Claim, found: Answer) 
         return None
     assert record.plan is not None
     authority = record.core.settings.authority
-    receipt = await ask_far_side(record.plan.tool, found.attempt, entry.store, authority)
+    try:
+        receipt = await _ask_far_side(record.plan.tool, found.attempt, entry.store, authority)
+    except _Silent:
+        return None
     if receipt is None:
         return None
     return resolve_with(receipt, found.attempt, claim=made if receipt.decision == "retry" else None)
@@ -211,19 +223,31 @@ async def recover(core: Core, *, reconcile: bool, release: bool) -> LeftBehind:
     if not core.ledger.durable:
         await trio.lowlevel.checkpoint()
         return LeftBehind()
+    left = await core.ledger.left()
+    if reconcile:
+        await _ask_about(left.unknown, core)
+    for attempt in left.again if release else ():
+        await _do(core.ledger.store, Release(attempt.key, attempt.attempt_id))
+    return await core.ledger.left() if reconcile or release else left
+
+
+async def _ask_about(attempts: Iterable[Attempt], core: Core) -> None:
+    """Have the far sides asked about *attempts*, one by one, and do what they decide."""
     ledger, authority = core.ledger, core.settings.authority
-    left = await ledger.left()
     tools = {tool.id.text: tool for tool in core.toolbox.tools}
-    for attempt in left.unknown if reconcile else ():
+    silences = Counter[str]()
+    for attempt in attempts:
         tool = tools.get(attempt.tool_id)
-        if ledger.is_at(attempt):
-            continue  # its body is still there: what it comes to is what happened
-        receipt = None if tool is None else await ask_far_side(tool, attempt, ledger.store, authority)
+        if tool is None or ledger.is_at(attempt) or silences[attempt.tool_id] >= _SILENCES:
+            continue  # where its body is still there, what it comes to is what happened
+        try:
+            receipt = await _ask_far_side(tool, attempt, ledger.store, authority)
+        except _Silent:
+            silences[attempt.tool_id] += 1
+            continue
+        del silences[attempt.tool_id]
         if receipt is not None:
             await _do(ledger.store, resolve_with(receipt, attempt))
-    for attempt in left.again if release else ():
-        await _do(ledger.store, Release(attempt.key, attempt.attempt_id))
-    return await ledger.left() if reconcile or release else left
 
 
 async def _do(store: LedgerStore, operation: Operation) -> None:
@@ -233,12 +257,15 @@ async def _do(store: LedgerStore, operation: Operation) -> None:
         raise StoreUnavailable("the ledger", str(exc), maybe_done=True) from exc
 
 
-async def ask_far_side(
+async def _ask_far_side(
     tool: Tool[..., object], attempt: Attempt, store: LedgerStore, authority: Authority
 ) -> ResolutionReceipt | LegacyReceipt | None:
     """What the tool's ``reconcile`` knows about *attempt*, as a receipt; None if it can't tell.
 
     Signed if the supervisor has keys. Cancelled: nothing is decided.
+
+    Raises:
+        _Silent: It did not answer in time, which is logged.
     """
     hook = tool.options.reconcile
     if hook is None:
@@ -246,12 +273,15 @@ async def ask_far_side(
     try:
         answer = cast("object", hook(_shown(attempt)))
         if inspect.isawaitable(answer):
-            answer = cast("object", await answer)
+            answer = await _in_time(answer, tool)
         if answer is None:
             return None
         receipt = _receipt_of(_required(answer), tool, attempt, store.now())
         with trio.fail_after(RECORD_TIMEOUT):
             return await _signed(receipt, authority)
+    except _Silent as exc:
+        _log.warning("reconcile of %s: %s", tool.name, exc)
+        raise
     except BaseException as exc:  # noqa: ASYNC103  # whatever code of the host's raises, it has not told
         raise_interrupt(exc)
         if isinstance(exc, trio.Cancelled) and is_cancelled():  # else it is one that the host kept
@@ -259,6 +289,14 @@ async def ask_far_side(
         _log.warning("reconcile of %s could not tell what became of an attempt: %s", tool.name, Withheld(exc))
     await trio.lowlevel.checkpoint_if_cancelled()  # which a nursery of its own may have put into a group
     return None
+
+
+async def _in_time(answer: Awaitable[object], tool: Tool[..., object]) -> object:
+    limit = tool.options.reconcile_timeout
+    with trio.move_on_after(limit) as scope:
+        return await answer
+    assert scope.cancelled_caught
+    raise _Silent(f"the far side did not answer within {limit:g} s, so nothing is decided")
 
 
 async def _signed(

@@ -32,12 +32,14 @@ from armory_trio.ledger import (
     CloseWindow,
     Complete,
     LeftBehind,
+    MarkUnknown,
     OpenWindow,
     Receipt,
     Reconciled,
     Release,
     Renew,
     ResolutionReceipt,
+    Start,
     UnknownAttempt,
     receipt_from_json,
     sign_receipt,
@@ -56,7 +58,7 @@ from tests.engine.ledger.stores import (
     the_attempt,
     told_of,
 )
-from tests.engine.ledger.test_recovered import populated
+from tests.engine.ledger.test_recovered import claimed, populated
 from tests.requirements import requirement
 
 PAY = ToolCall("pay", {"cents": 7})
@@ -181,6 +183,56 @@ async def test_who_can_not_tell_decides_nothing(answer: str) -> None:
     _, second = await twice(asking(bank, UNABLE[answer]), Troubled())
 
     assert (told_of(second), second.effect, bank.began) == ("unknown-outcome", "unknown", 1)
+
+
+def silent(bank: Bank, answers: Callable[[UnknownAttempt], bool], asked: list[str | None]) -> Toolbox:
+    """A bank whose line is dead, and whose far side is silent but where *answers* says otherwise: nobody wants it then."""
+
+    async def ask(attempt: UnknownAttempt) -> Reconciled | None:
+        asked.append(attempt.key)
+        if not answers(attempt):
+            await trio.sleep_forever()
+        return Reconciled("abandoned", "nobody wants it")
+
+    @tool(effect=BANK, reconcile=ask, reconcile_timeout=7.0)
+    async def pay(cents: int) -> None:
+        bank.began += 1
+        raise ValueError("the line went dead")
+
+    return Toolbox([pay])
+
+
+@requirement("keeping.reconcile.silent")
+async def test_a_far_side_that_is_silent_holds_up_no_call_for_ever(autojump_clock: trio.abc.Clock) -> None:
+    bank, store = Bank(), Troubled()
+
+    began = trio.current_time()
+    _, second = await twice(silent(bank, lambda _: False, []), store)
+
+    assert (told_of(second), second.effect, bank.began) == ("unknown-outcome", "unknown", 1)
+    assert trio.current_time() - began == 7.0
+
+
+@requirement("keeping.reconcile.silent")
+async def test_a_far_side_that_is_silent_again_and_again_is_not_asked_about_all_the_rest(
+    autojump_clock: trio.abc.Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, asked = Troubled(), list[str | None]()
+    for number in range(9):
+        text = await claimed(store, str(number))
+        await store.apply(Start(text, f"attempt-{number}"))
+        await store.apply(MarkUnknown(text, f"attempt-{number}"))
+
+    began = trio.current_time()
+    async with open_supervisor(silent(Bank(), lambda attempt: attempt.key == "2", asked), ledger=store) as supervisor:
+        left = await supervisor.recover(reconcile=True)
+
+    assert asked == ["0", "1", "2", "3", "4", "5"]
+    assert [attempt.execution_id for attempt in left.unknown] == [
+        f"exe-{number}" for number in (0, 1, 3, 4, 5, 6, 7, 8)
+    ]
+    assert trio.current_time() - began == 5 * 7.0
+    assert "the far side did not answer within 7 s" in caplog.text
 
 
 @requirement("keeping.reconcile")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Final
 
 import msgspec
 import pytest
 import trio
 
-from armory_trio import RequestContext, Toolbox, ToolCall, open_supervisor, tool
+from armory_trio import Limits, RequestContext, Toolbox, ToolCall, ToolResult, open_supervisor, tool
 from armory_trio.authority.signing import Keyring, SigningKey
-from armory_trio.ledger import Attempt, Decision, ResolutionReceipt, decide
+from armory_trio.ledger import Attempt, Decision, Release, ResolutionReceipt, Start, decide
 from tests.engine.ledger.stores import (
     BANK,
     HER,
@@ -53,6 +54,60 @@ async def test_a_receipt_that_says_retry_lets_one_other_attempt_run() -> None:
     assert (told_of(first), bank.began) == ("fresh", 2)
     assert (code_of(used), told_of(plain)) == ("AUTHORITY_REQUIRED", "unknown-outcome")
     assert kept is not None and (kept.number, kept.receipt is not None) == (2, True)
+
+
+@requirement("keeping.receipts.unused")
+@pytest.mark.parametrize("end", ["aborted", "late", "cancelled", "shut down", "does not come", "can't start"])
+async def test_a_receipt_is_not_used_up_by_an_attempt_that_never_began(
+    end: str, autojump_clock: trio.abc.Clock
+) -> None:
+    bank, store = Bank(), Troubled(Clock(with_trio=True))
+    receipt = await receipt_for(await left_unknown(bank, store), "retry")
+    never = partial(execute, bank, store, receipt)
+    if end == "does not come":
+        store.trouble[Release] = "does-and-raises"
+    if end == "can't start":
+        store.trouble[Start] = "raises"
+        assert code_of(await never()) == "LEDGER_UNAVAILABLE"
+    else:
+        await queued(bank, store, receipt, end)
+    store.trouble.clear()
+    began = bank.began
+    told = await never()
+    used = await never()
+
+    assert (told_of(told), bank.began) == ("fresh", began + 1)
+    assert (code_of(used), bank.began) == ("AUTHORITY_REQUIRED", began + 1)
+
+
+async def execute(bank: Bank, store: Troubled, receipt: ResolutionReceipt) -> ToolResult[object]:
+    async with open_supervisor(Toolbox(bank.tools()), ledger=store, keys=KEYS, default_request_context=HER) as it:
+        return await it.execute(FAILS, idempotency_key="k", resolution_receipt=receipt)
+
+
+async def queued(bank: Bank, store: Troubled, receipt: ResolutionReceipt, end: str) -> None:
+    """A call with the receipt waits for its turn, and ends as *end* says."""
+    limits = Limits(concurrent=1)
+    opening = open_supervisor(
+        Toolbox(bank.tools()), ledger=store, keys=KEYS, default_request_context=HER, limits=limits
+    )
+    async with opening as supervisor:
+        first = supervisor.start(ToolCall("balance", {"seconds": 60.0}))
+        deadline = trio.current_time() + 5 if end == "late" else None
+        waiting = partial(supervisor.execute, FAILS, idempotency_key="k", resolution_receipt=receipt, deadline=deadline)
+        with trio.CancelScope() as scope:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(waiting)
+                await trio.sleep(1)
+                row = await the_attempt(store)
+                assert row is not None and (row.state, row.receipt is not None) == ("claimed", True)
+                if end == "aborted":
+                    supervisor.abort("not now", tool_name="pay")
+                elif end == "shut down":
+                    await supervisor.shutdown("abort")
+                elif end != "late":
+                    scope.cancel()
+        first.abort()
 
 
 @requirement("keeping.receipts.completed")
