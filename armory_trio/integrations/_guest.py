@@ -187,6 +187,8 @@ class AsyncioSide:
     ) -> None:
         owner = None if self._owner is None else self._owner()
         self._owner = None
+        if self.inside.is_copy:
+            return
         if isinstance(exc, GeneratorExit):
             self._thrown_away()
             return
@@ -246,8 +248,9 @@ class AsyncioSide:
         """Let nobody in from another thread.
 
         Raises:
-            RuntimeError: This is not the thread of the loop.
+            RuntimeError: This is not the thread of the loop, or a process that was forked from the host's.
         """
+        self.inside.require_no_copy()
         if threading.get_ident() != self._thread:
             raise RuntimeError(
                 "this host belongs to the thread of its asyncio loop; from others go through "
@@ -259,7 +262,7 @@ class AsyncioSide:
 
         Raises:
             AdmissionClosed: The host is closed.
-            RuntimeError: This is not the thread of the loop.
+            RuntimeError: As `require_here`.
         """
         self.require_here()
         waiter = Waiter[T](self._loop, steadfast=steadfast)
@@ -288,7 +291,7 @@ class AsyncioSide:
 
     async def leave(self, manager: AbstractAsyncContextManager[T, bool | None]) -> None:
         """Leave *manager*, which was entered on trio's side. Cancelled: it is left all the same."""
-        if not self.inside.closed:
+        if not (self.inside.closed or self.inside.is_copy):
             waiter = self.begin(lambda: manager.__aexit__(None, None, None), steadfast=True)
             await waiter.join()
             waiter.answer()
@@ -308,7 +311,7 @@ class AsyncioSide:
             thrown_away = True
             raise
         finally:
-            if not thrown_away and not self.inside.closed:
+            if not (thrown_away or self.inside.closed or self.inside.is_copy):
                 with suppress(AdmissionClosed):  # the host closed meanwhile
                     await self.run(held.leave)  # noqa: ASYNC102  # ends when trio's side has
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
@@ -187,9 +188,24 @@ class Inside:
         """The supervisor, once it is open, and afterwards."""
         self.closed: bool = False
         """Whether nothing can cross any more."""
+        self._process = os.getpid()
         self.readers: dict[Leftover, None] = {}
         self._line: OrderedDict[object, None] = OrderedDict()
         """The work that has not begun, in the order in which it came."""
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether this process was forked while the host was open: it runs in the other one, and nothing of it here."""
+        return os.getpid() != self._process
+
+    def require_no_copy(self) -> None:
+        """Let nobody wait for what does not run in this process.
+
+        Raises:
+            RuntimeError: This process was forked while the host was open.
+        """
+        if self.is_copy:
+            raise RuntimeError("this process was forked while the host was open, and the host is not in it: open one here")
 
     async def run(self) -> None:
         """Open the supervisor, wait until the host leaves, and end everything: the whole run.

@@ -151,6 +151,8 @@ class ThreadSide:
 
     def abort(self) -> None:
         """As `leave`, but abort everything. However far `open` or `leave` came, and in any thread."""
+        if self.inside.is_copy:
+            return
         if self._claim.acquire(blocking=False):  # trio's thread will never start
             atexit.unregister(self._at_exit)
         elif self._is_inside():  # the garbage collector found it there
@@ -161,6 +163,8 @@ class ThreadSide:
             self._finish()
 
     def _finish(self) -> None:
+        if self.inside.is_copy:
+            return
         self._ended.wait()
         if self._thread.ident is not None:
             self._thread.join()
@@ -173,8 +177,9 @@ class ThreadSide:
         self.inside.abort("the block of the host was left by an exception")
 
     def _at_exit(self) -> None:
-        self._soon(self._abort)
-        self._ended.wait(_EXIT_PATIENCE)
+        if not self.inside.is_copy:
+            self._soon(self._abort)
+            self._ended.wait(_EXIT_PATIENCE)
 
     def ended(self) -> None:
         """Return when the host is closed."""
@@ -186,6 +191,7 @@ class ThreadSide:
         return threading.get_ident() == self._thread.ident
 
     def _require_outside(self) -> None:
+        self.inside.require_no_copy()
         if self._is_inside():
             raise RuntimeError(
                 "this is the thread of the host itself, which would wait for itself for ever; "
@@ -195,7 +201,7 @@ class ThreadSide:
     def _soon(self, function: Callable[[], None]) -> bool:
         """Call *function* on trio's thread, in the order of such calls, and say whether that is still possible."""
         try:
-            if self._token is not None:
+            if self._token is not None and not self.inside.is_copy:
                 self._token.run_sync_soon(function)
                 return True
         except trio.RunFinishedError:
@@ -240,7 +246,7 @@ class ThreadSide:
 
         Raises:
             AdmissionClosed: The host is closed.
-            RuntimeError: This is trio's own thread, which would wait for itself.
+            RuntimeError: This is trio's own thread, which would wait for itself, or a process forked from the host's.
             TimeoutError: It took too long, and was cancelled.
         """
         self._require_outside()

@@ -519,3 +519,42 @@ print("the end", flush=True)
     )
     assert ended.stdout.split("\n")[:2] == ["began", "the end"], ended.stderr
     assert ended.returncode == 0
+
+
+@requirement("hosts.forked")
+@pytest.mark.parametrize("uses", ["told(host.execute(ToolCall('sleep')))", "told(host.wait_idle())", "asyncio.sleep(0)"])
+@pytest.mark.parametrize("run", ["asyncio.run", "uvloop.run"])
+def test_a_process_that_is_forked_with_an_open_host_has_none(tmp_path: Path, uses: str, run: str) -> None:
+    ended = _run_program(
+        f"""{PROGRAM}
+import uvloop, warnings
+
+warnings.simplefilter("ignore", DeprecationWarning)  # that a process with threads is forked
+
+async def told(doing):
+    try:
+        await doing
+    except RuntimeError as exc:
+        print(str(exc).split(":")[0], flush=True)
+
+async def forks():
+    async with open_asyncio_host(Toolbox([sleep])) as host, host.stream(ToolCall("sleep")) as stream:
+        while stream.execution.snapshot.state == "queued":
+            await asyncio.sleep(0)
+        child = os.fork()
+        if not child:
+            await {uses}
+        else:
+            print("forked:", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    if not child:
+        print("left", flush=True)
+        os._exit(7)  # the loop belongs to both: asyncio can't close one of them
+    print(host.report.mode, flush=True)
+
+{run}(forks())
+""",
+        tmp_path,
+    )
+    said = ["this process was forked while the host was open, and the host is not in it"] if "told" in uses else []
+    assert ended.stdout.split("\n")[:-1] == ["began", *said, "left", "forked: 7", "cleaned up", "drain"], ended.stderr
+    assert (ended.returncode, ended.stderr) == (0, "")

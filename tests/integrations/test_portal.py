@@ -549,3 +549,65 @@ def test_a_program_that_exits_with_an_open_host_stops_what_runs(
 
     assert ended.stdout.split("\n")[:-1] == said, ended.stderr
     assert (ended.returncode, ended.stderr) == (status, "")
+
+
+FORKED: Final = """
+import os, warnings
+
+warnings.simplefilter("ignore", DeprecationWarning)  # that a process with threads is forked
+
+def told(function):
+    try:
+        function()
+    except RuntimeError as exc:
+        print(str(exc).split(":")[0], flush=True)
+
+def ends(child):
+    print("forked:", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+with opening as host:
+    execution = host.start(ToolCall("sleep"))
+    running.wait()
+    running.clear()
+    with host.stream(ToolCall("sleep")):
+        running.wait()
+        child = os.fork()
+        if not child:
+            USE
+            sys.exit(7)
+        ends(child)
+    print(execution.snapshot.state, flush=True)
+    execution.abort()
+print("left", flush=True)
+"""
+
+
+@requirement("hosts.forked")
+@pytest.mark.parametrize(
+    "use",
+    [
+        "pass",
+        "told(lambda: host.execute(ToolCall('sleep')))",
+        "told(execution.result)",
+        "told(lambda: execution.snapshot)",
+        "told(lambda: execution.abort())",
+        "told(lambda: host.shutdown('abort'))",
+        "told(lambda: host.stream(ToolCall('sleep')).__enter__())",
+        "told(lambda: host.serve_live_view().__enter__())",
+    ],
+)
+def test_a_process_that_is_forked_with_an_open_host_has_none(tmp_path: Path, use: str) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM + FORKED.replace("USE", use), encoding="utf-8")
+    ended = subprocess.run(
+        [sys.executable, str(program)], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+
+    said = [] if use == "pass" else ["this process was forked while the host was open, and the host is not in it"]
+    assert [line for line in ended.stdout.split("\n")[:-1] if line not in ("began", "cleaned up")] == [
+        *said,
+        "forked: 7",
+        "active",
+        "left",
+    ], ended.stderr
+    assert (ended.returncode, ended.stderr) == (0, "")

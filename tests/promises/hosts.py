@@ -116,6 +116,10 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "hosts.exit": Requirement(
         "design 8", "A program that exits with a host open exits, and stops what can be stopped first."
     ),
+    "hosts.forked": Requirement(
+        "design 8",
+        "A process that was forked while a host was open has no host: calls there say so at once, and it exits at once.",
+    ),
     "hosts.authority": Requirement(
         "design 12 and 13",
         "Hosts resume, restore and revoke approvals, and issue, list and revoke grants, with a supervisor's parameters.",
