@@ -25,6 +25,9 @@ Reader = str | None
 
 _ALL: Final = None
 
+_COUNTED: Final = 10_000
+"""Owners of whom it is known how many ends each was not told of: more don't ask."""
+
 
 def scope_of(ctx: AnyContext) -> Scope:
     """Who sees what the running call starts: its owner within its tenant.
@@ -93,6 +96,8 @@ class Desk:
         self._untold: dict[Reader, dict[str, Job]] = {}
         self._running: Counter[Reader] = Counter()
         self._lost: dict[str | None, int] = {}
+        self._lost_unasked = 0
+        """Of owners that lost something so long ago that they are not counted each."""
         self._waiting: dict[Reader, list[Latch]] = {}
 
     # -- jobs
@@ -171,8 +176,8 @@ class Desk:
         if not job.told:
             self._take_untold(job)
             self._lost[job.owner] = self._lost.pop(job.owner, 0) + 1
-            if len(self._lost) > max(1, self._options.kept):
-                del self._lost[next(iter(self._lost))]
+            if len(self._lost) > _COUNTED:
+                self._lost_unasked += self._lost.pop(next(iter(self._lost)))
 
     def _take_untold(self, job: Job) -> None:
         for reader in {_ALL, job.owner}:
@@ -202,8 +207,9 @@ class Desk:
         """How many ends *reader* will never be told of, since the last time somebody asked."""
         if reader is not None:
             return self._lost.pop(reader, 0)
-        lost = sum(self._lost.values())
+        lost = sum(self._lost.values()) + self._lost_unasked
         self._lost.clear()
+        self._lost_unasked = 0
         return lost
 
     def has_running(self, reader: Reader) -> bool:

@@ -11,7 +11,7 @@ import trio
 from msgspec import Meta
 
 from ...definitions import BlockingContext, Content, EffectMapping, Tool, ToolCall, ToolContext, ToolFailure, tool
-from ...definitions._checks import required
+from ...definitions._checks import required, shown
 from ...engine import AbortAnswer, Execution, Supervisor, current_supervisor
 from ...engine._opening import require_supervisor
 from ...errors import AdmissionClosed, DefinitionError
@@ -260,7 +260,7 @@ class BackgroundKit:
             known = [each.id for each in desk.of(scope)]
             hint = f"yours are {', '.join(known[-_NAMED_AT_MOST:])}" if known else "you have none"
             raise ToolFailure(
-                f"there is no background call {identity!r}, or its result is no longer kept; {hint}",
+                f"there is no background call {shown(identity)}, or its result is no longer kept; {hint}",
                 category="not_found",
                 code="NOT_FOUND",
                 effect="none",

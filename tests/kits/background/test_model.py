@@ -137,6 +137,15 @@ async def test_nobody_else_sees_or_touches_a_background_call(
     assert result.status == "completed"
 
 
+@requirement("kits.background.bounded")
+async def test_an_id_is_never_quoted_in_full_length(autojump_clock: trio.abc.Clock) -> None:
+    async with agents(BackgroundKit()) as supervisor:
+        result = await Agent(supervisor).call("check_background", {"id": "x" * 100_000})
+
+    assert result.error is not None
+    assert len(result.error.message) < 1_000
+
+
 @requirement("kits.background.own-only")
 @pytest.mark.parametrize("field", ["tenant", "principal", "agent", "run", "session"])
 async def test_without_an_owner_a_call_belongs_to_whom_the_request_context_names(

@@ -17,6 +17,7 @@ from armory_trio.kits.background import (
     BackgroundNotice,
     BackgroundOptions,
     Notices,
+    _desk,
     notice_text,
 )
 from tests.kits.background.tools import Agent, agents
@@ -201,6 +202,23 @@ async def test_what_was_lost_is_counted_for_its_owner_or_for_everybody(autojump_
         counts = [ada.missed, everybody.missed, ada.missed, everybody.missed]
 
     assert counts == [2, 2, 2, 2]  # each is counted once, as it would have been told once
+
+
+@requirement("kits.background.bounded")
+@pytest.mark.parametrize("counted", [2, 10_000])
+async def test_what_was_lost_of_many_owners_is_counted_all_the_same(
+    counted: int, autojump_clock: trio.abc.Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_desk, "_COUNTED", counted)
+    kit = BackgroundKit(options=BackgroundOptions(kept=0))
+    async with agents(kit) as supervisor:
+        for number in range(5):
+            await Agent(supervisor, owner_id=f"owner-{number}").start("work", {"seconds": 1})
+        await trio.sleep(2)
+        everybody = kit.notices(supervisor)
+        counts = [kit.notices(supervisor, owner_id="owner-4").missed, everybody.missed, everybody.missed]
+
+    assert counts == [1, 4, 4]
 
 
 @requirement("kits.background.notices")
