@@ -6,6 +6,14 @@ A package that offers such names imports them for the type checkers, and tells `
         from ._actions import action_digest as action_digest
     else:
         __getattr__, __dir__ = on_demand(__name__, {"action_digest": "_actions"})
+
+A module that only needs such a type to say what it takes or gives has `in_words` stand for it, so that
+`typing.get_type_hints` finds it::
+
+    if TYPE_CHECKING:
+        from ._keywords import CallOptions
+    else:
+        (CallOptions,) = in_words("armory_trio.engine._keywords", "CallOptions")
 """
 
 from __future__ import annotations
@@ -14,7 +22,13 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import Final
+from typing import Final, ForwardRef
+
+
+def in_words(module: str, *names: str) -> tuple[ForwardRef, ...]:
+    """What stands for the types *names* of *module*, which is imported when somebody looks at one of them."""
+    return tuple(ForwardRef(f"__import__({module!r}, None, None, ({name!r},)).{name}") for name in names)
+
 
 _OURS: Final = frozenset(("TYPE_CHECKING", "on_demand"))
 """What such a package holds and does not offer."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 import trio
 
+from .._on_demand import in_words
 from ..definitions import ApprovalBinding, PendingApproval, RequestContext, Tool, ToolResult, near
 from ..definitions._checks import shown
 from ..errors import (
@@ -31,6 +32,15 @@ if TYPE_CHECKING:  # loaded by who approves something
     from ..ledger import LeftBehind
     from ._journal import Resumption
     from ._keywords import CallOptions, GrantTerms
+else:
+    (ApprovalStore,) = in_words("armory_trio.authority.approvals", "ApprovalStore")
+    Grant, GrantScope, GrantState, GrantStore = in_words(
+        "armory_trio.authority.grants", "Grant", "GrantScope", "GrantState", "GrantStore"
+    )
+    (KeyResolver,) = in_words("armory_trio.authority.signing", "KeyResolver")
+    (LeftBehind,) = in_words("armory_trio.ledger", "LeftBehind")
+    (Resumption,) = in_words("armory_trio.engine._journal", "Resumption")
+    CallOptions, GrantTerms = in_words("armory_trio.engine._keywords", "CallOptions", "GrantTerms")
 
 _GRANT_BYTES: Final = 18
 _REVISIONS: Final = ("catalog", "toolbox", "policy", "approval")

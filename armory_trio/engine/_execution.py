@@ -37,10 +37,6 @@ CURRENT: Final[ContextVar[Record | None]] = ContextVar("armory_trio.current_exec
 """The execution whose body this task belongs to."""
 
 
-Core: TypeAlias = "CoreOf[Record]"
-"""What the executions of one supervisor share."""
-
-
 class Record(Effects):
     """Everything that the engine knows of one execution.
 
@@ -397,3 +393,7 @@ class Record(Effects):
             self.cleanup,
             "task" if plan is None else plan.placement,
         )
+
+
+Core: TypeAlias = CoreOf[Record]
+"""What the executions of one supervisor share."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 
 import trio
 
+from .._on_demand import in_words
 from ..definitions import RequestContext, Tool, ToolResult
 from ..definitions._checks import required, shown, with_article
 from ..definitions._minting import IDS
@@ -29,6 +30,11 @@ if TYPE_CHECKING:  # loaded by who has one
     from ..journal import JournalStore
     from ..toolbox import LiveToolbox, Resolution
     from ._keywords import AuthorityOptions, ErrorDetail
+else:
+    (LoopDetection,) = in_words("armory_trio.authority", "LoopDetection")
+    (JournalStore,) = in_words("armory_trio.journal", "JournalStore")
+    LiveToolbox, Resolution = in_words("armory_trio.toolbox", "LiveToolbox", "Resolution")
+    AuthorityOptions, ErrorDetail = in_words("armory_trio.engine._keywords", "AuthorityOptions", "ErrorDetail")
 
 _DEFAULT_LIMITS: Final = Limits()
 _DEFAULT_RETENTION: Final = Retention()

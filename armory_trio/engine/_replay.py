@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import trio
 
+from .._on_demand import in_words
 from ..errors import ArmoryError
 from ._lifecycle import Progress, Snapshot
 from ._subscriptions import Selection
 
 if TYPE_CHECKING:  # loaded by who has a journal
     from ..journal import JournalEntry, JournalStore
+else:
+    JournalEntry, JournalStore = in_words("armory_trio.journal", "JournalEntry", "JournalStore")
 
 _PAGE: Final = 500
 """Entries that are read at once."""

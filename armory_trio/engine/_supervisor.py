@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, Unpack, cast
 import trio
 from typing_extensions import TypeVar
 
+from .._on_demand import in_words
 from ..definitions import Tool, ToolCall, ToolResult
 from ..errors import AdmissionClosed, ShutdownFromInside
 from ..toolbox import Toolbox
@@ -40,6 +41,8 @@ from ._views import Executions
 
 if TYPE_CHECKING:
     from ._keywords import CallOptions
+else:
+    (CallOptions,) = in_words("armory_trio.engine._keywords", "CallOptions")
 
 H = TypeVar("H", bound=Happening, default=Happening)
 R = TypeVar("R")

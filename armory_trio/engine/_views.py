@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from .._on_demand import in_words
 from ._concurrency import EnteredFirst
 from ._execution import Core, Record
 from ._handle import PrivilegedSnapshot, privileged
@@ -18,6 +19,9 @@ from ._subscriptions import Selection, Updates
 if TYPE_CHECKING:  # loaded by who measures, or has a journal
     from ._probes import Probe
     from ._recording import Journaled
+else:
+    (Probe,) = in_words("armory_trio.engine._probes", "Probe")
+    (Journaled,) = in_words("armory_trio.engine._recording", "Journaled")
 
 
 class LimitUse(msgspec.Struct, frozen=True):
