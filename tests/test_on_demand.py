@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
+import inspect
 import subprocess
 import sys
 import typing
@@ -15,6 +17,7 @@ import pytest
 
 import armory_trio
 from armory_trio._on_demand import on_demand
+from tests.public_names import LIST, names_of
 
 ROOT: Final = Path(__file__).parents[1]
 
@@ -220,3 +223,90 @@ def test_the_types_of_a_tool_can_be_read_at_run_time() -> None:
 @pytest.mark.parametrize("options", ["CallOptions", "AuthorityOptions", "GrantTerms"])
 def test_options_that_a_host_builds_as_a_dict_can_be_checked_at_run_time(options: str) -> None:
     assert typing.get_type_hints(getattr(armory_trio, options))
+
+
+# ── Types that stand in signatures ───────────────────────────────────────────────────────────────────────────────────
+
+
+STANDING_IN: Final = {
+    path.relative_to(ROOT).with_suffix("").as_posix().replace("/", "."): ast.parse(path.read_text(encoding="utf-8"))
+    for path in sorted((ROOT / "armory_trio").rglob("*.py"))
+    if "import in_words" in path.read_text(encoding="utf-8")
+}
+OFFERING: Final = sorted({line.rpartition(".")[0] for line in LIST.read_text(encoding="utf-8").split()})
+MADE_UP: Final = "<attrs generated"
+"""Where the code of an ``__init__`` comes from that is made of an attrs class: it has no globals of ours, so that
+`typing.get_type_hints` finds nothing there; what is to be said of such a class, it says of its fields."""
+
+
+@pytest.mark.parametrize("module", STANDING_IN)
+def test_words_stand_in_for_what_type_checkers_are_told(module: str) -> None:
+    [branch] = [node for node in STANDING_IN[module].body if _is_late(node) and isinstance(node, ast.If)]
+    package = module.removesuffix(".__init__") if module.endswith(".__init__") else module.rpartition(".")[0]
+    told = {
+        alias.name: importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+        for node in branch.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    stand: dict[str, str] = {}
+    for node in branch.orelse:
+        assert isinstance(node, ast.Assign)
+        assert isinstance(node.value, ast.Call)
+        home, *names = (ast.literal_eval(each) for each in node.value.args)
+        assert ast.unparse(node.targets[0]) == ast.unparse(ast.parse(f"({', '.join(names)},)"))
+        stand |= dict.fromkeys(names, home)
+
+    assert stand.items() <= told.items()  # types that only overloads name need none
+
+
+def _functions_of(offered: object) -> Iterable[object]:
+    """*offered*, and what can be called of it from outside, if that is ours."""
+    if inspect.isfunction(offered):
+        yield offered
+    if not inspect.isclass(offered):
+        return
+    yield offered
+    for kind in offered.__mro__:
+        if kind.__module__.startswith("armory_trio"):
+            for name, member in vars(kind).items():
+                function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+                if inspect.isfunction(function) and (name.startswith("__") or not name.startswith("_")):
+                    yield function
+
+
+@pytest.mark.parametrize("module", OFFERING)
+def test_the_types_of_everything_that_is_offered_can_be_read_at_run_time(module: str) -> None:
+    offered = importlib.import_module(module)
+    wrong: list[str] = []
+    for function in {
+        each
+        for name in names_of(module)
+        if getattr(getattr(offered, name), "__module__", "").startswith("armory_trio")
+        for each in _functions_of(getattr(offered, name))
+    }:
+        code: object = getattr(function, "__code__", None)
+        if code is None or not str(getattr(code, "co_filename", "")).startswith(MADE_UP):
+            try:
+                typing.get_type_hints(function)
+            except ImportError as error:
+                assert not (error.name or "armory_trio").startswith("armory_trio")  # it is not installed here
+            except Exception as error:  # noqa: BLE001  # each of them is to be told
+                wrong.append(f"{getattr(function, '__qualname__', function)}: {error!r}")
+
+    assert sorted(wrong) == []
+
+
+def test_nobody_pays_for_a_type_before_looking_at_it() -> None:
+    program = """
+import sys, typing, armory_trio
+kinds = armory_trio.Toolbox, armory_trio.Supervisor
+print("armory_trio.engine._keywords" in sys.modules, "armory_trio.toolbox.query" in sys.modules)
+print(typing.get_type_hints(armory_trio.Supervisor.execute)["options"] == typing.Unpack[armory_trio.CallOptions])
+print(typing.get_type_hints(armory_trio.open_supervisor)["toolbox"])
+"""
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    loaded, execute, toolbox = ended.stdout.splitlines()
+    assert (loaded, execute) == ("False False", "True")
+    assert toolbox.count("armory_trio.toolbox") == 2

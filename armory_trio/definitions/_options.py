@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict, cast, get_args
 
 import attrs
 
+from .._on_demand import in_words
 from ..errors import DefinitionError
 from ._checks import count, flag, instance, named, names, near, one_of, seconds, shown
 from ._definition import Lifecycle
@@ -17,6 +18,9 @@ from ._value import Value
 if TYPE_CHECKING:  # loaded by who uses them
     from ._process import Process
     from ._reconciling import Reconcile
+else:
+    (Process,) = in_words("armory_trio.definitions._process", "Process")
+    (Reconcile,) = in_words("armory_trio.definitions._reconciling", "Reconcile")
 
 Kind = Literal["async", "def", "async-generator", "generator"]
 Placement = Literal["task", "thread", "process"]
@@ -78,12 +82,12 @@ class Declarations(TypedDict, total=False):
     groups: Iterable[str]
     reads: Names
     writes: Names
-    placement: "Placement | Process"
+    placement: Placement | Process
     availability: Availability
     policy: Policy | None
     policy_context: PolicyContext | None
     idempotency_key: IdempotencyKey | None
-    reconcile: "Reconcile | None"
+    reconcile: Reconcile | None
     reconcile_timeout: float
     digests: bool | Digests
     buffer: int
@@ -183,12 +187,12 @@ class ToolOptions(Value):
         default=(), converter=_writes
     )
     placement: Placement = "task"
-    process: "Process | None" = None
+    process: Process | None = None
     availability: Availability | None = None
     policy: Policy | None = attrs.field(default=None, repr=False)
     policy_context: PolicyContext | None = attrs.field(default=None, converter=_policy_context, repr=False)
     idempotency_key: IdempotencyKey | None = attrs.field(default=None, repr=False)
-    reconcile: "Reconcile | None" = attrs.field(default=None, repr=False)
+    reconcile: Reconcile | None = attrs.field(default=None, repr=False)
     reconcile_timeout: float = 30.0
     digests: frozenset[Side] = attrs.field(default=frozenset[Side](), converter=_digests)
     reducer: Reducer | None = None

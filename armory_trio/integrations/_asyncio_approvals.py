@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Unpack
 
+from .._on_demand import in_words
 from ..definitions import PendingApproval, ToolResult
 from ..engine import CallOptions, GrantTerms, Supervisor
 from ._guest import AsyncioSide
 
 if TYPE_CHECKING:  # loaded by who approves something
     from ..authority.grants import Grant, GrantScope, GrantState
+else:
+    Grant, GrantScope, GrantState = in_words("armory_trio.authority.grants", "Grant", "GrantScope", "GrantState")
 
 
 class AsyncioApprovals:

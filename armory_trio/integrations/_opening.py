@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper, wraps
-from typing import ParamSpec, TypeVar
+from typing import ForwardRef, ParamSpec, TypeVar
 
 from ._inside import Opening
 
@@ -20,6 +20,8 @@ def opened_like(opener: Callable[P, Opening]) -> Callable[[Callable[[Opening], H
             return open_host(opener(*args, **kwargs))
 
         named = update_wrapper(open_with_options, open_host, updated=())
+        opened = ForwardRef(open_host.__annotations__["return"], module=open_host.__module__)
+        named.__annotations__ = {**opener.__annotations__, "return": opened}
         return wraps(opener, assigned=(), updated=())(named)  # what `inspect.signature` follows
 
     return decorate

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, Unpack
 
 from typing_extensions import TypeVar as TypeVarWithDefault
 
+from .._on_demand import in_words
 from ..definitions import ToolCall, ToolResult
 from ..engine import (
     AbortAnswer,
@@ -30,6 +31,8 @@ from ._opening import opened_like
 
 if TYPE_CHECKING:  # loaded by who is looked at
     from ..observability.live import LiveServer
+else:
+    (LiveServer,) = in_words("armory_trio.observability.live", "LiveServer")
 
 H = TypeVarWithDefault("H", bound=Happening, default=Happening)
 T = TypeVar("T")

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Literal, TypeVar, Unpack
 
+from .._on_demand import in_words
 from ..definitions import ToolCall, ToolResult
 from ..engine import (
     AbortAnswer,
@@ -29,6 +30,8 @@ __all__ = ("BlockingExecution", "BlockingHost", "BlockingStream", "open_blocking
 
 if TYPE_CHECKING:  # loaded by who is looked at
     from ..observability.live import LiveServer
+else:
+    (LiveServer,) = in_words("armory_trio.observability.live", "LiveServer")
 
 T = TypeVar("T")
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from .._on_demand import in_words
 from ..definitions import ToolDefinition
 from ._resolution import AnyTool
 
 if TYPE_CHECKING:
     from ._toolbox import Toolbox
+else:
+    (Toolbox,) = in_words("armory_trio.toolbox._toolbox", "Toolbox")
 
 __all__ = ("GetTool", "ImportsTools")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeGuard, Unpack, cast, overl
 
 import attrs
 
+from .._on_demand import in_words
 from ..definitions import ToolCall, ToolDefinition, ToolResult, is_tool, near
 from ..definitions._checks import instance, members, named, seconds, shown, text
 from ..definitions._functions import kind_of, require_plain
@@ -22,9 +23,18 @@ if TYPE_CHECKING:  # each is loaded by the method that needs it, or by who has s
     from ..authority.policy import ApprovalPolicy, Gates
     from ..definitions import BindsToTools, Middleware
     from ._offering import Manifest, Offer, ProviderName, Strictness
-    from .inspection import Level, ToolboxInspection, ToolDetails, ToolOutline, ToolSummary
+    from .inspection import AnyInspection, Level, ToolboxInspection, ToolDetails, ToolOutline, ToolSummary
     from .query import Condition, Criteria, QueryResult
     from .search import Match, Where
+else:
+    ApprovalPolicy, Gates = in_words("armory_trio.authority.policy", "ApprovalPolicy", "Gates")
+    BindsToTools, Middleware = in_words("armory_trio.definitions", "BindsToTools", "Middleware")
+    Manifest, Offer, ProviderName, Strictness = in_words(
+        "armory_trio.toolbox._offering", "Manifest", "Offer", "ProviderName", "Strictness"
+    )
+    AnyInspection, Level = in_words("armory_trio.toolbox.inspection", "AnyInspection", "Level")
+    Condition, Criteria, QueryResult = in_words("armory_trio.toolbox.query", "Condition", "Criteria", "QueryResult")
+    Match, Where = in_words("armory_trio.toolbox.search", "Match", "Where")
 
 DEFAULT_REVISION: Final = "toolbox:1"
 DEFAULT_POLICY_REVISION: Final = "policy:1"
@@ -258,7 +268,7 @@ class Toolbox(ImportsTools):
     def inspect(self, level: Literal["standard"] = "standard") -> ToolboxInspection[ToolOutline]: ...
     @overload
     def inspect(self, level: Literal["full"]) -> ToolboxInspection[ToolDetails]: ...
-    def inspect(self, level: Level = "standard") -> ToolboxInspection[ToolSummary]:
+    def inspect(self, level: Level = "standard") -> AnyInspection:
         """What it holds, as values that share nothing with the tools and encode as JSON.
 
         Args:

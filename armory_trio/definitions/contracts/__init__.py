@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..._on_demand import in_words
 from .._arguments import ArgumentIssue, InputContract, InvalidArguments, Invoker, path_text
 from .._outputs import OutputContract
 from ._annotations import context_type, find_context, signature_hint
@@ -16,6 +17,9 @@ from ._annotations import context_type, find_context, signature_hint
 if TYPE_CHECKING:
     from ._cattrs import StructureConverter
     from ._hints import RepairHint
+else:
+    (StructureConverter,) = in_words("armory_trio.definitions.contracts._cattrs", "StructureConverter")
+    (RepairHint,) = in_words("armory_trio.definitions.contracts._hints", "RepairHint")
 
 __all__ = (
     "ArgumentIssue",

@@ -6,6 +6,7 @@ import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..._on_demand import in_words
 from ...definitions._checks import instance, named, text
 from ...definitions._effects import EffectSpec, parse_effect
 from ...engine import CallOptions
@@ -27,6 +28,26 @@ if TYPE_CHECKING:
         ToolUseBlock,
     )
     from claude_agent_sdk.types import HookEvent
+else:
+    (
+        CanUseTool,
+        HookMatcher,
+        McpSdkServerConfig,
+        PermissionResult,
+        ToolPermissionContext,
+        ToolResultBlock,
+        ToolUseBlock,
+    ) = in_words(
+        "claude_agent_sdk",
+        "CanUseTool",
+        "HookMatcher",
+        "McpSdkServerConfig",
+        "PermissionResult",
+        "ToolPermissionContext",
+        "ToolResultBlock",
+        "ToolUseBlock",
+    )
+    (HookEvent,) = in_words("claude_agent_sdk.types", "HookEvent")
 
 __all__ = ("ClaudeTools",)
 

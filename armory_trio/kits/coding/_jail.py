@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, Self, cast
+from typing import TYPE_CHECKING, Literal, Self, cast
 
 import attrs
 
@@ -35,6 +35,11 @@ from ._descent import (
     os_open,
 )
 from ._paths import NotAFile, split_path
+
+if TYPE_CHECKING:
+    Finalizer = weakref.finalize[[int], "Jail"]
+else:
+    Finalizer = weakref.finalize  # which takes no parameters at run time
 
 
 @attrs.frozen
@@ -171,7 +176,7 @@ class Jail:
     _opener: Opener
     _lock: threading.Lock
     _fd: int | None
-    _finalizer: weakref.finalize[[int], Jail] | None
+    _finalizer: Finalizer | None
     _closed: bool
 
     def __init__(self, root: str | os.PathLike[str], *, opener: Opener = os_open) -> None:

@@ -1,5 +1,6 @@
 """Looking at tools: values for people, pages and files, in three levels of detail."""
 
+from ._inspect import AnyInspection as AnyInspection
 from ._inspect import Counts as Counts
 from ._inspect import Level as Level
 from ._inspect import ToolboxInspection as ToolboxInspection

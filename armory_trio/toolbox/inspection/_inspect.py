@@ -172,6 +172,10 @@ def inspect_tool(tool: AnyTool, level: Level = "standard") -> ToolSummary:
     return _LEVELS[level](tool)
 
 
+AnyInspection = ToolboxInspection[ToolSummary]
+"""One of any level: what is known of each tool is a summary, or more."""
+
+
 @overload
 def inspect_tools(tools: AnyTool | Iterable[AnyTool], level: Literal["summary"]) -> ToolboxInspection[ToolSummary]: ...
 @overload

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
+from ..._on_demand import in_words
 from ...definitions._checks import count, shown
 from ...errors import DefinitionError, EmbeddingError
 from .._resolution import AnyTool
@@ -17,6 +18,8 @@ from ._words import words
 
 if TYPE_CHECKING:  # numpy is loaded by who searches, not by who imports this
     from ._vectors import Floats
+else:
+    (Floats,) = in_words("armory_trio.toolbox.search._vectors", "Floats")
 
 Vectors = Iterable[Iterable[float]]
 

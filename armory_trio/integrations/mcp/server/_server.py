@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 import trio
 from mcp import types
 from mcp.server import Server
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.message import SessionMessage
 from pydantic import BaseModel
 
+from ...._on_demand import in_words
 from ....definitions._checks import seconds, text
 from ....engine import ErrorDetail, Supervisor
 from ....engine._concurrency import open_private_nursery
@@ -28,11 +31,12 @@ from ._stdio import MAX_MESSAGE, StandardStreams, open_lines
 from ._telling import set_level
 
 if TYPE_CHECKING:
-    from mcp.shared._stream_protocols import ReadStream, WriteStream
-    from mcp.shared.message import SessionMessage
     from starlette.applications import Starlette
 
     from ._http import HttpOptions
+else:
+    (Starlette,) = in_words("starlette.applications", "Starlette")
+    (HttpOptions,) = in_words("armory_trio.integrations.mcp.server._http", "HttpOptions")
 
 P = TypeVar("P", bound=BaseModel)
 R = TypeVar("R", bound=BaseModel)
