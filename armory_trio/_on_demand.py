@@ -22,12 +22,35 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import Final, ForwardRef
+from typing import Final, ForwardRef, cast
+
+
+class _Late:
+    """Where types that are not imported yet are found by the names that stand for them."""
+
+    def __init__(self) -> None:
+        self._homes: dict[str, tuple[str, str]] = {}
+
+    def stand_for(self, module: str, name: str) -> ForwardRef:
+        """What stands for the type *name* of *module*."""
+        word = f"{name}_{len(self._homes)}"
+        self._homes[word] = (module, name)
+        # No more than a name and an attribute, since it is compiled at once.
+        return ForwardRef(f"_late.{word}", module=__name__)
+
+    def __getattr__(self, word: str) -> object:
+        if word not in self._homes:
+            raise AttributeError(f"no type stands as {word!r}", name=word, obj=self)
+        module, name = self._homes[word]
+        return cast("object", getattr(import_module(module), name))
+
+
+_late: Final = _Late()
 
 
 def in_words(module: str, *names: str) -> tuple[ForwardRef, ...]:
     """What stands for the types *names* of *module*, which is imported when somebody looks at one of them."""
-    return tuple(ForwardRef(f"__import__({module!r}, None, None, ({name!r},)).{name}") for name in names)
+    return tuple(_late.stand_for(module, name) for name in names)
 
 
 _OURS: Final = frozenset(("TYPE_CHECKING", "on_demand"))
