@@ -326,6 +326,7 @@ NEVER_INSTALLED: Final = ("_typeshed", "annotationlib")
 ASYNCIO_HOMES: Final = (
     "integrations/_asyncio_handles",
     "integrations/_guest",
+    "integrations/_turns",
     "integrations/langchain",
 )
 """The only modules that may use asyncio: those that stand on the other side of the bridge."""

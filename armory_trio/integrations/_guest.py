@@ -12,116 +12,20 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import wraps
 from types import TracebackType
-from typing import Final, ParamSpec, Self, TypeVar
+from typing import Final, ParamSpec, Self, TypeVar, cast
 
 import trio
 from outcome import Outcome, Value
 
 from ..errors import AdmissionClosed
-from ._inside import Crossing, Held, Inside, Opening
+from ._inside import CLOSED, Held, Inside, Opening
+from ._turns import Ticker, Waiter
 
 A = TypeVar("A")
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _log: Final = logging.getLogger("armory_trio.integrations")
-
-CALLER_CANCELLED: Final = "its asyncio caller was cancelled"
-
-
-class Ticker:
-    """Brings trio's turns to the loop, and keeps them when the loop is gone."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, on_lost: Callable[[], None]) -> None:
-        self._loop = loop
-        self._on_lost = on_lost
-        self._next: Callable[[], object] | None = None
-        self._came = threading.Event()
-        self._by_hand = False
-
-    def soon(self, turn: Callable[[], object]) -> None:
-        """Take *turn* in the next round of the loop. Called on its thread."""
-        self._next = turn  # there is never more than one
-        if not self._by_hand:
-            self._loop.call_soon(self._take)
-
-    def soon_from_helper(self, turn: Callable[[], object]) -> None:
-        """Take *turn* in the next round of the loop. Called on trio's helper thread."""
-        self._next = turn
-        self._came.set()
-        if not self._by_hand:
-            try:
-                self._loop.call_soon_threadsafe(self._take)
-            except RuntimeError:  # the loop is closed
-                self._on_lost()
-
-    def _take(self) -> None:
-        turn, self._next = self._next, None
-        if turn is not None:
-            turn()
-
-    def take_over(self) -> None:
-        """Bring the loop no more turns, since it will not take them; `finish` does."""
-        self._by_hand = True
-
-    def finish(self, is_over: Callable[[], bool]) -> None:
-        """Take all further turns here and now."""
-        while not is_over():
-            if self._next is None:
-                self._came.wait()
-            self._came.clear()
-            self._take()
-
-
-class Waiter(Crossing[T]):
-    """A crossing for which an asyncio task waits.
-
-    Args:
-        loop: The loop of that task.
-        steadfast: It is done whatever becomes of the task, which may be cancelled again and again: anyio does so in
-            each round, until the task has ended.
-    """
-
-    __slots__ = ("_loop", "_news", "_steadfast")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, *, steadfast: bool = False) -> None:
-        super().__init__()
-        self._loop = loop
-        self._news: asyncio.Future[None] = loop.create_future()
-        self._steadfast = steadfast
-
-    def tell(self) -> None:
-        """Wake the task, unless there is no loop any more that could."""
-        if not self._news.done() and not self._loop.is_closed():
-            self._news.set_result(None)
-
-    def given_up(self) -> bool:
-        """Whether its task was cancelled: that reaches the future at once, and the task in the next round only."""
-        return self._news.cancelled() and not self._steadfast
-
-    def _give_up(self) -> None:
-        if not self._steadfast:
-            self.scope.cancel(CALLER_CANCELLED)
-
-    async def join(self) -> None:
-        """Return when it is over. Cancelled: it is cancelled unless it is steadfast, and waited for all the same."""
-        cancelled: asyncio.CancelledError | None = None
-        try:
-            while not self.over:
-                try:
-                    await self._news
-                except asyncio.CancelledError as exc:  # noqa: ASYNC103  # raised below, when it is over
-                    cancelled = exc
-                    if not self.over:
-                        self._give_up()
-                        self._news = self._loop.create_future()
-                except GeneratorExit:  # the coroutine that waits is thrown away
-                    self._give_up()
-                    raise
-            if cancelled is not None:
-                raise cancelled
-        finally:
-            del cancelled  # its traceback holds this frame
 
 
 class AsyncioSide:
@@ -137,6 +41,8 @@ class AsyncioSide:
         self._outcome: Outcome[None] | None = None
         self._owner: weakref.ref[asyncio.Task[object]] | None = None
         self._felled = False
+        self._waiters: dict[Waiter[object], None] = {}
+        """Those that wait for trio's side."""
 
     # -- opening and closing
 
@@ -174,10 +80,13 @@ class AsyncioSide:
 
     def _on_end(self, outcome: Outcome[None]) -> None:
         self._outcome = outcome
+        self.inside.closed = True
         if self._loop.is_closed():
             return
         self._opened.set()
         self._ended.set()
+        for waiter in tuple(self._waiters):  # a run that was torn, as by an interrupt within trio, tells none of them
+            waiter.drop()
         owner = None if self._owner is None else self._owner()
         if owner is not None:  # the block is still open: it fell from inside
             self._felled = owner.cancel("the supervisor of this host fell")
@@ -192,7 +101,9 @@ class AsyncioSide:
         if isinstance(exc, GeneratorExit):
             self._thrown_away()
             return
-        if exc is None:
+        if self._outcome is not None:
+            pass  # it fell from inside, and nothing of it is left that could be told
+        elif exc is None:
             self.inside.leave()
         else:
             self.inside.abort("the block of the host was left by an exception")
@@ -257,6 +168,17 @@ class AsyncioSide:
                 "asyncio.run_coroutine_threadsafe, or loop.call_soon_threadsafe"
             )
 
+    def require_open(self) -> None:
+        """As `require_here`, for what begins something.
+
+        Raises:
+            RuntimeError: As there.
+            AdmissionClosed: The host is closed.
+        """
+        self.require_here()
+        if self.inside.closed:
+            raise AdmissionClosed(CLOSED)
+
     def begin(self, async_fn: Callable[[], Awaitable[T]], *, waits: bool = False, steadfast: bool = False) -> Waiter[T]:
         """Run *async_fn* on trio's side.
 
@@ -265,8 +187,9 @@ class AsyncioSide:
             RuntimeError: As `require_here`.
         """
         self.require_here()
-        waiter = Waiter[T](self._loop, steadfast=steadfast)
+        waiter = Waiter[T](self._loop, cast("dict[Waiter[T], None]", self._waiters), steadfast=steadfast)
         self.inside.begin(waiter, async_fn, waits=waits)
+        waiter.begun()
         return waiter
 
     async def run(self, async_fn: Callable[[], Awaitable[T]], *, waits: bool = False) -> T:

@@ -205,7 +205,9 @@ class Inside:
             RuntimeError: This process was forked while the host was open.
         """
         if self.is_copy:
-            raise RuntimeError("this process was forked while the host was open, and the host is not in it: open one here")
+            raise RuntimeError(
+                "this process was forked while the host was open, and the host is not in it: open one here"
+            )
 
     async def run(self) -> None:
         """Open the supervisor, wait until the host leaves, and end everything: the whole run.

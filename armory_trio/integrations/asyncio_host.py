@@ -189,7 +189,7 @@ class AsyncioHost(AsyncioApprovals):
             AdmissionClosed: The host takes no new work.
             TypeError, ValueError: An option is wrong; see `CallOptions`.
         """
-        self._side.require_here()
+        self._side.require_open()
         return AsyncioExecution(self._side, self.supervisor.start(call, **self._adapt(options)))
 
     def stream(self, call: ToolCall, *, collect: bool = True, **options: Unpack[CallOptions]) -> Opened[AsyncioStream]:

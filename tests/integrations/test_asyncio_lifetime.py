@@ -522,7 +522,9 @@ print("the end", flush=True)
 
 
 @requirement("hosts.forked")
-@pytest.mark.parametrize("uses", ["told(host.execute(ToolCall('sleep')))", "told(host.wait_idle())", "asyncio.sleep(0)"])
+@pytest.mark.parametrize(
+    "uses", ["told(host.execute(ToolCall('sleep')))", "told(host.wait_idle())", "asyncio.sleep(0)"]
+)
 @pytest.mark.parametrize("run", ["asyncio.run", "uvloop.run"])
 def test_a_process_that_is_forked_with_an_open_host_has_none(tmp_path: Path, uses: str, run: str) -> None:
     ended = _run_program(
@@ -558,3 +560,66 @@ async def forks():
     said = ["this process was forked while the host was open, and the host is not in it"] if "told" in uses else []
     assert ended.stdout.split("\n")[:-1] == ["began", *said, "left", "forked: 7", "cleaned up", "drain"], ended.stderr
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@requirement("asyncio.fall")
+@pytest.mark.parametrize("run", ["asyncio.run", "uvloop.run"])
+def test_a_run_that_is_torn_within_trio_leaves_nobody_waiting(tmp_path: Path, run: str) -> None:
+    """As when a second Ctrl-C comes while trio's own code runs: its tasks are not ended, they are just no more."""
+    ended = _run_program(
+        f"""{PROGRAM}
+import gc, uvloop
+
+class Torn:
+    def send(self, _):
+        raise trio.TrioInternalError("an interrupt")
+
+async def chunks(host):
+    async with host.stream(ToolCall("sleep")) as stream:
+        async for _ in stream:
+            pass
+
+async def steadfast(host):
+    while True:
+        try:
+            await host.wait_idle()
+        except asyncio.CancelledError:
+            pass
+
+async def tear(host):
+    execution = host.start(ToolCall("sleep"))
+    waiting = [host.execute(ToolCall("sleep")), execution.result(), chunks(host), host.wait_idle(), steadfast(host)]
+    tasks = [asyncio.create_task(each) for each in [*waiting, host.run(trio.sleep_forever), host.shutdown()]]
+    await asyncio.sleep(0.2)
+    tasks[0].cancel()
+    [state] = [each for each in gc.get_objects() if type(each).__name__ == "GuestState"]
+    torn.append((host, tasks, state.unrolled_run_gen))  # kept, so that it is not ended behind our back
+    state.unrolled_run_gen = Torn()
+    host.run(trio.sleep_forever).send(None)
+    await asyncio.Event().wait()
+
+torn = []
+
+async def told():
+    try:
+        await main(tear)
+    except trio.TrioInternalError:
+        print("fell", flush=True)
+    [(host, tasks, _)] = torn
+    try:
+        host.start(ToolCall("sleep"))
+    except Exception as exc:
+        print(type(exc).__name__, flush=True)
+    told = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 10)
+    print(*sorted({{type(each).__name__ for each in told}}), flush=True)
+    os._exit(0)
+
+{run}(told())
+""",
+        tmp_path,
+    )
+    assert [line for line in ended.stdout.split("\n")[:-1] if line != "began"] == [
+        "fell",
+        "AdmissionClosed",
+        "AdmissionClosed CancelledError NoneType",
+    ], ended.stderr
