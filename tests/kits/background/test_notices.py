@@ -213,8 +213,8 @@ async def test_what_was_lost_of_many_owners_is_counted_all_the_same(
     kit = BackgroundKit(options=BackgroundOptions(kept=0))
     async with agents(kit) as supervisor:
         for number in range(5):
-            await Agent(supervisor, owner_id=f"owner-{number}").start("work", {"seconds": 1})
-        await trio.sleep(2)
+            await Agent(supervisor, owner_id=f"owner-{number}").start("work", {"seconds": 1 + number})
+        await trio.sleep(6)
         everybody = kit.notices(supervisor)
         counts = [kit.notices(supervisor, owner_id="owner-4").missed, everybody.missed, everybody.missed]
 
