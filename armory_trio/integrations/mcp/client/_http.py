@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from http import HTTPStatus
 from typing import Final, cast
@@ -12,11 +12,11 @@ import httpx2
 import msgspec
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
-from mcp_types import JSONRPCError, JSONRPCResponse
 
 from ....definitions._exceptions import Withheld
+from ._answers import answer_in, error_in, too_long, unreadable, unusable, written
+from ._events import LAST_EVENT_ID, Sifted, place_of
 from ._faults import LOST, REFUSED, Fault
-from ._messages import message_of
 from ._oauth import OAuth, Unqueued
 from ._record import LinkRecord
 from ._servers import HttpServer
@@ -40,6 +40,10 @@ _EVENTS: Final = "text/event-stream"
 _OF_THE_BODY: Final = ("content-encoding", "content-length", "transfer-encoding")
 """Headers that are about a body as it was sent."""
 
+_SENT: Final = "armory_trio"
+"""The extension of a request of the session, wherever it is redirected to, with the id of what it asks. What an
+authentication sends of its own has none."""
+
 _KEPT: Final = ("www-authenticate", "retry-after")
 """Headers of an error that somebody reads after us."""
 
@@ -49,51 +53,19 @@ class _Request(msgspec.Struct):
     method: str | None = None
 
 
-class _Watched(httpx2.AsyncByteStream):
-    """The body of a response, which tells when it is over: if the answer was not in it, the connection broke.
-
-    Args:
-        inner: The body.
-        record: Where to note that.
-        request_id: The request.
-    """
-
-    def __init__(self, inner: object, record: LinkRecord, request_id: object) -> None:
-        assert isinstance(inner, httpx2.AsyncByteStream)
-        self._inner = inner
-        self._pieces = aiter(inner)
-        self._record = record
-        self._request_id = request_id
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        try:
-            return await anext(self._pieces)
-        except (StopAsyncIteration, httpx2.TransportError):
-            message = f"the connection to {self._record.name!r} broke while the call ran there: its answer did not come"
-            self._record.cut_off(self._request_id, Fault(message, "transient", LOST))
-            raise
-
-    async def aclose(self) -> None:
-        """Close the body."""
-        await self._inner.aclose()
-
-
 class _Contained(httpx2.AsyncBaseTransport):
     """Sends requests, and answers in the server's place when one fails: else one failure would end all of them.
 
+    What is not of the session, such as what goes to an authorization server, passes as it is.
+
     Args:
         inner: What sends them.
-        url: The endpoint. What goes elsewhere, such as to an authorization server, passes as it is.
         record: Where to note what became of a request.
         most: Bytes of the longest answer that is read.
     """
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, url: httpx2.URL, record: LinkRecord, most: int) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, record: LinkRecord, most: int) -> None:
         self._inner = inner
-        self._url = url
         self._record = record
         self._most = most
         self._let_in: set[object] = set()
@@ -102,34 +74,36 @@ class _Contained(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send *request*."""
         if not self.is_ours(request):
-            return await self._inner.handle_async_request(request)
+            return await self._elsewhere(request)
         request_id = _id_of(request)
         self._record.forget_fault(request_id)
         self._let_in.add(request_id)
         try:
             response = await self._inner.handle_async_request(request)
-            if HTTPStatus.BAD_REQUEST <= response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR:
+            if _is_refusal(response.status_code):
                 self._let_in.discard(request_id)
-            if response.status_code >= HTTPStatus.BAD_REQUEST:
+            if response.status_code >= HTTPStatus.MULTIPLE_CHOICES:
                 return await self._refused(request, response)
-            kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+            kind = _kind_of(response)
             if kind == _JSON and request_id is not None:
                 return await self._read(request, request_id, response)
         except httpx2.TransportError as error:
             return self._broken(request, request_id, error)
         if kind == _EVENTS:
-            response.stream = _Watched(response.stream, self._record, request_id)
-        elif response.is_success:
-            self._record.fault(request_id, self._unusable(f"answered HTTP {response.status_code} without an answer"))
+            return self._sifted(request, request_id, response)
+        if response.is_success:
+            what = f"answered HTTP {response.status_code} without an answer"
+            self._record.fault(request_id, unusable(self._record.name, what))
         return response
 
     async def aclose(self) -> None:
         """Close all connections."""
         await self._inner.aclose()
 
-    def is_ours(self, request: httpx2.Request) -> bool:
+    @staticmethod
+    def is_ours(request: httpx2.Request) -> bool:
         """Whether *request* brings a message to the server: its failing is to end nothing else."""
-        return request.method == "POST" and request.url == self._url
+        return request.method == "POST" and _SENT in request.extensions
 
     def settled(self, request: httpx2.Request) -> None:
         """What comes of *request* is known."""
@@ -144,32 +118,42 @@ class _Contained(httpx2.AsyncBaseTransport):
         self._record.fault(request_id, refused)
         return _answer(request, HTTPStatus.UNAUTHORIZED, request_id, message)
 
-    async def _read(self, request: httpx2.Request, request_id: object, response: httpx2.Response) -> httpx2.Response:
+    async def _read(self, request: httpx2.Request, request_id: int | str, response: httpx2.Response) -> httpx2.Response:
         """A whole answer, looked at: for one that is not to its request, the SDK would wait for ever."""
-        body = await _body_of(response, self._most)
-        found = self._answer_in(body, request_id)
+        body, server = await _body_of(response, self._most), self._record.name
+        if body is None:
+            found: bytes | Fault = unreadable(server)
+        elif len(body) > self._most:
+            found = too_long(server, self._most)
+        else:
+            found = answer_in(body, request_id, server)
         if isinstance(found, Fault):
             self._record.fault(request_id, found)
             return _answer(request, HTTPStatus.OK, request_id, found.message, response.headers)
-        headers = {name: value for name, value in response.headers.items() if name not in _OF_THE_BODY}
-        return httpx2.Response(response.status_code, headers=headers, content=found, request=request)
+        return httpx2.Response(response.status_code, headers=_plain(response), content=found, request=request)
 
-    def _answer_in(self, body: bytes | None, request_id: object) -> bytes | Fault:
-        """The answer as the session can read it, or what is wrong with it."""
-        if body is not None and len(body) > self._most:
-            return self._unusable(f"sent an answer of more than {self._most:,} bytes")
-        message, mended = (None, None) if body is None else message_of(body)
-        if body is None or not isinstance(message, JSONRPCResponse | JSONRPCError):
-            return self._unusable("sent an answer that cannot be read")
-        if str(message.id) != str(request_id):
-            return self._unusable("answered another request than the one that it got")
-        try:
-            return body if mended is None else _written(message)
-        except ValueError:  # it is nested deeper than the session can read
-            return self._unusable("sent an answer that cannot be read")
+    async def _elsewhere(self, request: httpx2.Request) -> httpx2.Response:
+        """What comes of a request that brings no message. A stream that goes on where it was cut off is still its own."""
+        if request.method != "GET" or _SENT not in request.extensions:
+            return await self._inner.handle_async_request(request)
+        place, headers = place_of(request), request.headers.copy()
+        if place is not None:
+            headers[LAST_EVENT_ID] = place.event
+        onward = httpx2.Request("GET", request.url, headers=headers, extensions=request.extensions)
+        response = await self._inner.handle_async_request(onward)
+        if not response.is_success or _kind_of(response) != _EVENTS:
+            return response
+        return self._sifted(request, None if place is None else place.request_id, response)
 
-    def _unusable(self, what: str) -> Fault:
-        return Fault(f"{self._record.name!r} {what}", "internal", "OUTPUT_INVALID")
+    def _sifted(
+        self, request: httpx2.Request, request_id: int | str | None, response: httpx2.Response
+    ) -> httpx2.Response:
+        response.request = request
+        headers = {**_plain(response), "content-type": _EVENTS}  # in UTF-8 by now
+        sifted = Sifted(response, request_id, self._record, self._most)
+        return httpx2.Response(
+            response.status_code, headers=headers, stream=sifted, request=request, extensions=response.extensions
+        )
 
     def _broken(self, request: httpx2.Request, request_id: object, error: httpx2.TransportError) -> httpx2.Response:
         unsent = isinstance(error, _UNSENT)
@@ -182,7 +166,9 @@ class _Contained(httpx2.AsyncBaseTransport):
 
     async def _refused(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
         request_id, status = _id_of(request), response.status_code
-        told = _error_in(await _body_of(response, self._most), status, request_id)
+        if response.is_redirect:
+            return self._redirected(request, request_id, response)
+        told = error_in(await _body_of(response, self._most), request_id, is_telling=_is_refusal(status))
         code = None if told is None else told.error.code
         in_session = MCP_SESSION_ID in request.headers
         if in_session and (status == HTTPStatus.NOT_FOUND or (status, code) == (HTTPStatus.BAD_REQUEST, _NO_SESSION)):
@@ -191,11 +177,34 @@ class _Contained(httpx2.AsyncBaseTransport):
             self._record.end("it no longer knows the session")
             return _answer(request, status, request_id, message)
         if told is not None:
-            headers = _kept(response.headers)
-            return httpx2.Response(status, headers=headers, content=_written(told), request=request)
+            return httpx2.Response(status, headers=_kept(response.headers), content=written(told), request=request)
         fault = _fault_of(self._record.name, status)
         self._record.fault(request_id, fault)
         return _answer(request, status, request_id, fault.message, response.headers)
+
+    def _redirected(self, request: httpx2.Request, request_id: object, response: httpx2.Response) -> httpx2.Response:
+        """The server points elsewhere. The SDK goes there if that is the same server; then this here is forgotten."""
+        fault = _fault_of(self._record.name, response.status_code)
+        self._record.fault(request_id, fault)
+        leads = response.has_redirect_location and _is_address(request.url, response.headers["location"])
+        return response if leads else _answer(request, HTTPStatus.BAD_GATEWAY, request_id, fault.message)
+
+
+_REPEATING: Final = (HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT)
+"""What tells a client to send the same request elsewhere. Other redirects may lead to what came of it."""
+
+
+def _is_refusal(status: int) -> bool:
+    """Whether *status* says that the request was not carried out."""
+    return status in _REPEATING or HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def _is_address(base: httpx2.URL, location: str) -> bool:
+    try:
+        base.join(location)
+    except httpx2.InvalidURL:
+        return False
+    return True
 
 
 def _fault_of(server: str, status: int) -> Fault:
@@ -205,18 +214,34 @@ def _fault_of(server: str, status: int) -> Fault:
         return Fault(message, "permission", REFUSED, False)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return Fault(message, "transient", "RATE_LIMITED", False)
-    if status < HTTPStatus.INTERNAL_SERVER_ERROR:
+    if _is_refusal(status):
         return Fault(message, "internal", REFUSED, False)
+    if status < HTTPStatus.BAD_REQUEST:
+        return unusable(server, f"answered HTTP {status} ({phrase}), which is no answer to the call")
     return Fault(message, "transient", "TRANSIENT_ERROR", None)
 
 
-def _id_of(request: httpx2.Request) -> object:
+def _id_of(request: httpx2.Request) -> int | str | None:
     """The id of what is asked; None for a notification, and for an answer to the server, whose ids are its own."""
+    return cast("int | str | None", request.extensions.get(_SENT))
+
+
+def _asked_in(request: httpx2.Request) -> int | str | None:
+    """The same, found in the body: which is not there to be read again once *request* was redirected."""
     try:
         asked = msgspec.json.decode(request.content, type=_Request)
     except (msgspec.DecodeError, httpx2.RequestNotRead):
         return None
     return None if asked.method is None else asked.id
+
+
+def _kind_of(response: httpx2.Response) -> str:
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _plain(response: httpx2.Response) -> dict[str, str]:
+    """The headers of *response* but those that are about its body as it was sent."""
+    return {name: value for name, value in response.headers.items() if name not in _OF_THE_BODY}
 
 
 async def _body_of(response: httpx2.Response, most: int) -> bytes | None:
@@ -232,22 +257,6 @@ async def _body_of(response: httpx2.Response, most: int) -> bytes | None:
         except httpx2.DecodingError:
             return None
     return bytes(body)
-
-
-def _error_in(body: bytes | None, status: int, request_id: object) -> JSONRPCError | None:
-    """The error of JSON-RPC that *body* is, or None.
-
-    One that names another of our requests is not believed where *status* leaves open what became of this one.
-    """
-    message = None if body is None else message_of(body)[0]
-    if not isinstance(message, JSONRPCError):
-        return None
-    is_foreign = isinstance(message.id, int) and message.id != request_id
-    return None if is_foreign and status >= HTTPStatus.INTERNAL_SERVER_ERROR else message
-
-
-def _written(message: JSONRPCResponse | JSONRPCError) -> bytes:
-    return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
 def _answer(
@@ -296,6 +305,8 @@ class _Client(httpx2.AsyncClient):
         follow_redirects: object = httpx2.USE_CLIENT_DEFAULT,
     ) -> httpx2.Response:
         """The response to *request*. Cancelled: its connection is closed."""
+        if _SENT not in request.extensions:
+            request.extensions = {**request.extensions, _SENT: _asked_in(request)}
         how, onward = cast("httpx2.Auth | None", auth), cast("bool", follow_redirects)
         try:
             return await super().send(request, stream=stream, auth=how, follow_redirects=onward)
@@ -323,13 +334,14 @@ async def open_http(server: HttpServer, record: LinkRecord) -> AsyncGenerator[St
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=10)
     inner = httpx2.AsyncHTTPTransport(limits=limits)
     client = _Client(
-        _Contained(inner, httpx2.URL(server.url), record, server.max_message),
+        _Contained(inner, record, server.max_message),
         record,
         headers=dict(server.headers),
         auth=_authentication(server, record),
         # How long an answer may take is the call's affair: a server may think for an hour, and show progress.
         timeout=httpx2.Timeout(connect=server.connect_timeout, read=None, write=_SLOW_WRITE, pool=None),
     )
-    streams = streamable_http_client(server.url, http_client=client, max_sse_event_size=server.max_message)
+    # Which event is too long is seen to before the session gets it, in its place in the stream.
+    streams = streamable_http_client(server.url, http_client=client, max_sse_event_size=None)
     async with client, streams as (read, write):
         yield read, Announced(write, record)

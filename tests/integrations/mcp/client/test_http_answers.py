@@ -132,16 +132,20 @@ async def test_content_that_is_no_list_is_described() -> None:
 
 @requirement("mcp-client.errors", "mcp-client.http")
 async def test_an_error_that_comes_on_a_resumed_stream_is_that_error() -> None:
-    refusal = {"jsonrpc": "2.0", "id": 0, "error": {"code": -32602, "message": "no such thing"}}
-    rest = f"id: 2\nevent: message\ndata: {json.dumps(refusal)}\n\n"
+    asked: list[object] = []
+
+    def begin(request: object) -> bytes:
+        asked.append(request)
+        return response(200, b"id: 1\nretry: 1\ndata:\n\n", content_type="text/event-stream")
 
     class Resumed(Host):
         def __call__(self, method: str, headers: dict[str, str], body: bytes) -> bytes | None:
             if method == "GET" and "last-event-id" in headers:
+                refusal = {"jsonrpc": "2.0", "id": asked[0], "error": {"code": -32602, "message": "no such thing"}}
+                rest = f"id: 2\nevent: message\ndata: {json.dumps(refusal)}\n\n"
                 return response(200, rest.encode(), content_type="text/event-stream")
             return super().__call__(method, headers, body)
 
-    begun = response(200, b"id: 1\nretry: 1\ndata:\n\n", content_type="text/event-stream")
-    [refused] = await go(Resumed(lambda _: begun))
+    [refused] = await go(Resumed(begin))
     assert refused.error is not None
     assert (refused.error.code, refused.effect) == ("INVALID_ARGUMENTS", "none")

@@ -1,0 +1,245 @@
+"""Answers in streams of events that no server should give, streams that go on elsewhere, and redirects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import pytest
+import trio
+
+from armory_trio import ToolCall, ToolResult, open_supervisor
+from armory_trio.integrations.mcp.client import HttpServer, open_mcp
+from tests.integrations.mcp.client.http_servers import answering, response
+from tests.integrations.mcp.client.rough import QUICK
+from tests.integrations.mcp.client.test_http import LOG, Host, done, events, go, result
+from tests.requirements import requirement
+
+pytestmark = pytest.mark.filterwarnings("ignore:Async generator:ResourceWarning")
+"""httpx2 reads streams by generators, and the SDK leaves those where it has what it wants."""
+
+EVENTS: Final = "text/event-stream"
+Answers = Callable[[object], bytes]
+
+
+def stream(body: str, **headers: str) -> bytes:
+    return response(200, body.encode(), content_type=EVENTS, **headers)
+
+
+def refusal(request: object) -> str:
+    return json.dumps({"jsonrpc": "2.0", "id": request, "error": {"code": -32602, "message": "no such thing"}})
+
+
+NO_ANSWER: Final[Mapping[str, Answers]] = {
+    "the result of another request": lambda _: events(result(10**6, "x")),
+    "an error that another request got": lambda _: events(refusal(10**6)),
+    "an error that no request got": lambda _: events(refusal(None)),
+    "broken JSON": lambda _: events("{nope"),
+    "a list": lambda _: events("[]"),
+    "neither a result nor an error": lambda request: events(f'{{"jsonrpc":"2.0","id":{request}}}'),
+    "an error without words": lambda request: events(f'{{"jsonrpc":"2.0","id":{request},"error":{{"code":-32602}}}}'),
+    "an event that is too long": lambda request: events(result(request, "x" * 5_000)),
+    "not compressed as it says": lambda request: stream(result(request, "x"), content_encoding="gzip"),
+}
+
+
+@requirement("mcp-client.http", "mcp-client.stray")
+@pytest.mark.parametrize("case", NO_ANSWER)
+async def test_what_is_no_answer_in_a_stream_ends_its_own_call_at_once_with_its_effect_unknown(case: str) -> None:
+    ends = [NO_ANSWER[case], done]
+
+    def call(request: object) -> bytes:
+        return ends.pop(0)(request)
+
+    host = Host(call)
+    with trio.fail_after(30):  # nobody waits until the call was idle for too long
+        failed, after = await go(host, 2, max_message=4_000)
+    assert failed.error is not None
+    assert (failed.error.code, failed.effect) == ("OUTPUT_INVALID", "unknown")
+    assert (after.value, host.sessions) == ("gone", 1)
+
+
+def indented(message: str) -> list[str]:
+    return json.dumps(json.loads(message), indent=1).split("\n")
+
+
+BESIDE: Final[Mapping[str, Answers]] = {
+    "a notification that cannot be read": lambda request: events('{"method":5}', result(request, "gone")),
+    "an event of another kind": lambda request: stream(
+        f"event: ping\ndata: x\n\n: note\n\ndata: {result(request, 'gone')}\n\n"
+    ),
+    "its id as a text": lambda request: events(result(str(request), "gone")),
+    "in pieces of lines": lambda request: stream(
+        "".join(f"data: {line}\r\n" for line in indented(result(request, "gone"))) + "\r\n"
+    ),
+}
+
+
+@requirement("mcp-client.http", "mcp-client.receiving")
+@pytest.mark.parametrize("case", BESIDE)
+async def test_what_is_odd_about_a_stream_costs_no_answer(case: str) -> None:
+    host = Host(BESIDE[case])
+    assert [each.value for each in await go(host, 2)] == ["gone", "gone"]
+    assert host.sessions == 1
+
+
+@requirement("mcp-client.content", "mcp-client.http")
+async def test_half_a_character_in_a_stream_costs_no_answer() -> None:
+    [answered] = await go(Host(lambda request: events(result(request, "\ud800x"))))
+    assert answered.value == "\ufffdx"
+
+
+class Resuming(Host):
+    """A server that breaks each stream off after its first event, and answers whoever comes back for the rest."""
+
+    def __init__(self, rest: Answers, *, retry: str = "1", event: str = "one") -> None:
+        super().__init__(self.begin)
+        self.rest, self.retry, self.event = rest, retry, event
+        self.request: object = None
+        self.asked: list[str] = []
+
+    def begin(self, request: object) -> bytes:
+        self.request = request
+        return stream(f"id: {self.event}\nretry: {self.retry}\ndata:\n\n")
+
+    def __call__(self, method: str, headers: dict[str, str], body: bytes) -> bytes | None:
+        if method == "GET" and "last-event-id" in headers:
+            self.asked.append(headers["last-event-id"])
+            return self.rest(self.request)
+        return super().__call__(method, headers, body)
+
+
+@requirement("mcp-client.http", "mcp-client.stray")
+async def test_the_rest_of_a_stream_is_asked_for_in_the_servers_words_and_looked_at_as_well() -> None:
+    host = Resuming(lambda _: events(result(10**6, "of another")), event='a "b" /1')
+    with trio.fail_after(30):
+        [failed] = await go(host)
+    assert failed.error is not None
+    assert (failed.error.code, failed.effect) == ("OUTPUT_INVALID", "unknown")
+    assert host.asked == ['a "b" /1']
+
+
+@requirement("mcp-client.http")
+@pytest.mark.parametrize("retry", ["-1", "0", "9" * 400])
+async def test_no_time_that_a_server_names_for_coming_back_harms_the_connection(retry: str) -> None:
+    host = Resuming(lambda request: events(result(request, "gone")), retry=retry)
+    async with (
+        answering(host) as url,
+        open_mcp(HttpServer(url), name="web", reconnect=QUICK) as connection,
+        open_supervisor(connection.toolbox()) as supervisor,
+    ):
+        with trio.move_on_after(2):
+            first = await supervisor.execute(ToolCall("go"))
+            assert first.value == "gone"
+        host.call = done
+        assert (await supervisor.execute(ToolCall("go"))).value == "gone"
+        assert (connection.state, connection.why, host.sessions) == ("open", "", 1)
+
+
+@requirement("mcp-client.http", "mcp-client.stray")
+async def test_what_cannot_be_read_on_the_stream_of_no_request_is_skipped() -> None:
+    class Talking(Host):
+        def __call__(self, method: str, headers: dict[str, str], body: bytes) -> bytes | None:
+            if method == "GET":
+                return stream(f"data: {{nope\n\ndata: {LOG}\n\ndata: []\n\n")
+            return super().__call__(method, headers, body)
+
+    host = Talking(done)
+    async with (
+        answering(host) as url,
+        open_mcp(HttpServer(url), name="web", reconnect=QUICK) as connection,
+        open_supervisor(connection.toolbox()) as supervisor,
+    ):
+        with trio.fail_after(30):
+            while connection.stray < 2:  # noqa: ASYNC110  # nobody tells
+                await trio.sleep(0.01)
+        assert (await supervisor.execute(ToolCall("go"))).value == "gone"
+        assert host.sessions == 1
+
+
+def moved(status: int, location: str | None, body: bytes = b"", kind: str = "text/html") -> bytes:
+    return response(status, body, content_type=kind, **({} if location is None else {"location": location}))
+
+
+@requirement("mcp-client.http", "mcp-client.errors")
+@pytest.mark.parametrize("status", [307, 308], ids=str)
+async def test_a_server_that_sends_the_call_to_another_one_did_not_run_it(status: int) -> None:
+    ends = [moved(status, "http://elsewhere.invalid/mcp"), b""]
+    host = Host(lambda request: ends.pop(0) or done(request))
+    refused, after = await go(host, 2)
+    assert refused.error is not None
+    assert (refused.error.code, refused.effect) == ("SERVER_REFUSED", "none")
+    assert str(status) in refused.error.message
+    assert (after.value, host.sessions) == ("gone", 1)
+
+
+@requirement("mcp-client.http", "mcp-client.errors")
+@pytest.mark.parametrize(
+    ("status", "location"),
+    [(301, "http://a.invalid/"), (302, "/done"), (303, "/done"), (300, None), (304, None), (302, "http://[")],
+    ids=str,
+)
+async def test_a_redirect_that_may_lead_to_what_came_of_the_call_leaves_its_effect_unknown(
+    status: int, location: str | None
+) -> None:
+    ends: list[Answers] = [
+        lambda request: moved(status, location, result(request, "by the way").encode(), "application/json"),
+        done,
+    ]
+
+    def call(request: object) -> bytes:
+        return ends.pop(0)(request)
+
+    host = Host(call)
+    failed, after = await go(host, 2)
+    assert failed.error is not None
+    assert (failed.error.code, failed.effect) == ("OUTPUT_INVALID", "unknown")
+    assert str(status) in failed.error.message
+    assert (after.value, host.sessions) == ("gone", 1)
+
+
+class Moved(Host):
+    """A server that sends calls to another address of its own, and there does what it is told to."""
+
+    moving = False
+
+    def __call__(self, method: str, headers: dict[str, str], body: bytes) -> bytes | None:
+        if b'"tools/call"' in body:
+            self.moving = not self.moving
+            if self.moving:
+                return moved(307, "/mcp/")
+        return super().__call__(method, headers, body)
+
+
+async def go_there(*ends: Answers | None) -> list[ToolResult[object]]:
+    left = list(ends)
+
+    def call(request: object) -> bytes | None:
+        end = left.pop(0)
+        return None if end is None else end(request)
+
+    host = Moved(call)
+    with trio.fail_after(30):
+        results = await go(host, len(ends), max_message=4_000)
+    assert host.sessions == 1
+    return results
+
+
+@requirement("mcp-client.http")
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        pytest.param(None, "CONNECTION_LOST", id="no answer"),
+        pytest.param(lambda _: events(result(10**6, "x")), "OUTPUT_INVALID", id="a stream for another"),
+        pytest.param(lambda _: Host.answer(10**6, {"content": []}), "OUTPUT_INVALID", id="JSON for another"),
+        pytest.param(lambda _: response(500), "TRANSIENT_ERROR", id="an error"),
+    ],
+)
+async def test_what_happens_where_a_call_was_redirected_to_is_its_own_affair_as_well(
+    end: Answers | None, code: str
+) -> None:
+    failed, after = await go_there(end, done)
+    assert failed.error is not None
+    assert (failed.error.code, failed.effect) == (code, "unknown")
+    assert after.value == "gone"
