@@ -2,3 +2,7 @@
 
 ``armory_trio.integrations.mcp.server`` serves, ``armory_trio.integrations.mcp.client`` uses. Both need the extra ``mcp``.
 """
+
+from .._extra import require
+
+require(__name__, "mcp", "mcp", "mcp_types", "anyio", "httpx2")

@@ -6,6 +6,8 @@ between, and what is sent in that moment would be lost.
 
 from __future__ import annotations
 
+import json
+import weakref
 from collections import deque
 from typing import Final
 
@@ -14,28 +16,89 @@ import trio
 from mcp.server.streamable_http import GET_STREAM_KEY, EventCallback, EventMessage, EventStore
 from mcp.types import jsonrpc
 
+from ._lines import line_of
+
 Message = jsonrpc.JSONRPCMessage
 
 _ANSWERS: Final = (jsonrpc.JSONRPCResponse, jsonrpc.JSONRPCError)
 """What ends the stream of a request."""
 
 _BEFORE_ALL: Final = 0
+_AROUND: Final = 256
+"""Bytes that a message takes which is kept, besides its own."""
 
 
-class _Event(msgspec.Struct, frozen=True):
+class _Event(msgspec.Struct, frozen=True, eq=False):
+    """One message, as it is written: as objects it would take several times as much.
+
+    Args:
+        number: What the client calls it.
+        stream: The stream that it came on.
+        written: The message; nothing for one that only says where a stream begins.
+        ends: Whether it is the last of its stream.
+    """
+
     number: int
     stream: str
-    message: Message | None
+    written: bytes
+    ends: bool
+
+    @property
+    def size(self) -> int:
+        """Bytes that keeping it takes."""
+        return len(self.written) + _AROUND
+
+
+_Events = deque[_Event]
+
+
+class Shelf:
+    """What all sessions keep together, up to so many bytes: the oldest are forgotten first, whosever they are.
+
+    Args:
+        most: Bytes.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: dict[_Event, _Events] = {}
+        """The events in the order in which they came, each with those of its session, which are in that order, too."""
+
+        self.size: int = 0
+        """Bytes that are kept."""
+
+    def put(self, event: _Event, events: _Events) -> None:
+        """Keep *event* as the newest of its session's *events*.
+
+        For one that is larger than the shelf room is made in its own session alone, whose clients wait for nothing then.
+        """
+        if event.size > self._most:
+            self.clear(events)
+            return
+        events.append(event)
+        self._kept[event] = events
+        self.size += event.size
+        while self.size > self._most:
+            self.forget(next(iter(self._kept.values())))
+
+    def forget(self, events: _Events) -> None:
+        """Forget the oldest of *events*."""
+        event = events.popleft()
+        del self._kept[event]
+        self.size -= event.size
+
+    def clear(self, events: _Events) -> None:
+        """Forget all *events* of a session."""
+        while events:
+            self.forget(events)
 
 
 class _Replay:
     """What one client that came back is still to be sent of a stream: the newest, if that is more than is kept."""
 
-    def __init__(self, last: _Event, events: deque[_Event]) -> None:
+    def __init__(self, last: _Event, events: _Events, most: int) -> None:
         self.stream = last.stream
-        self.left = deque(
-            (event for event in events if self.takes(event) and event.number > last.number), events.maxlen
-        )
+        self.left = deque((event for event in events if self.takes(event) and event.number > last.number), most)
         self.news = trio.Event()
 
     def takes(self, event: _Event) -> bool:
@@ -51,19 +114,26 @@ class History(EventStore):
 
     Args:
         most: How many are kept; the oldest are forgotten.
+        shelf: Where, beside those of other sessions.
     """
 
-    def __init__(self, most: int) -> None:
-        self._events: deque[_Event] = deque(maxlen=most)
+    def __init__(self, most: int, shelf: Shelf) -> None:
+        self._most = most
+        self._shelf = shelf
+        self._events: _Events = deque()
         self._number = _BEFORE_ALL
         self._replays: set[_Replay] = set()
+        weakref.finalize(self, shelf.clear, self._events).atexit = False  # a session that is over keeps nothing
 
     async def store_event(self, stream_id: str, message: Message | None) -> str:
         """Keep *message*, and answer what it is called."""
         await trio.lowlevel.checkpoint()
         self._number += 1
-        event = _Event(self._number, stream_id, message)
-        self._events.append(event)
+        written = b"" if message is None else line_of(message)
+        event = _Event(self._number, stream_id, written, isinstance(message, _ANSWERS))
+        if len(self._events) == self._most:
+            self._shelf.forget(self._events)
+        self._shelf.put(event, self._events)
         for replay in self._replays:
             if replay.takes(event):
                 replay.put(event)
@@ -77,9 +147,9 @@ class History(EventStore):
         """
         await trio.lowlevel.checkpoint()
         last = next((event for event in self._events if str(event.number) == last_event_id), None)
-        if last is None or isinstance(last.message, _ANSWERS):
+        if last is None or last.ends:
             return None
-        replay = _Replay(last, self._events)
+        replay = _Replay(last, self._events, self._most)
         self._replays.add(replay)
         try:
             return await _send_all(replay, send_callback)
@@ -91,9 +161,10 @@ async def _send_all(replay: _Replay, send_callback: EventCallback) -> str | None
     while True:
         while replay.left:
             event = replay.left.popleft()
-            if event.message is not None:
-                await send_callback(EventMessage(event.message, str(event.number)))
-            if isinstance(event.message, _ANSWERS):
+            if event.written:
+                message = jsonrpc.jsonrpc_message_adapter.validate_python(json.loads(event.written), by_name=False)
+                await send_callback(EventMessage(message, str(event.number)))
+            if event.ends:
                 return None
         if replay.stream == GET_STREAM_KEY:
             return replay.stream

@@ -34,7 +34,7 @@ from ....definitions._exceptions import Withheld
 from ....engine._concurrency import open_private_nursery
 from ....errors import DefinitionError
 from ._gate import Gate
-from ._history import History
+from ._history import History, Shelf
 from ._request import STREAM_FOR
 from ._sdk import SdkServer
 
@@ -79,6 +79,8 @@ class HttpOptions:
         session_idle: Seconds after which a session is closed that nobody uses; its calls are aborted.
         max_sessions: Sessions at once.
         kept_events: Messages of each session that are kept for a client that was cut off and comes back; 0 keeps none.
+        kept_bytes: Bytes of such messages that all sessions keep together; the oldest are forgotten first. A client whose
+            messages are forgotten does not get them when it comes back, and learns that its stream is over.
         stream_for: Seconds after which a stream with an answer to come is closed. Clients of 2025-11-25 then come back for
             the rest, a second later; so the call goes on where a proxy cuts long requests off. None leaves it open.
         json_answers: Answer with plain JSON in place of event streams: no progress, no log lines, no questions.
@@ -93,6 +95,7 @@ class HttpOptions:
     session_idle: float = 1800.0
     max_sessions: int = 10_000
     kept_events: int = 256
+    kept_bytes: int = 64 * 1024 * 1024
     stream_for: float | None = None
     json_answers: bool = False
 
@@ -112,7 +115,7 @@ class HttpOptions:
         for field in ("allowed_hosts", "allowed_origins"):
             if getattr(self, field) is not None:
                 names(_SUBJECT, field, getattr(self, field))
-        for field, least in (("max_body_bytes", 1), ("max_sessions", 1), ("kept_events", 0)):
+        for field, least in (("max_body_bytes", 1), ("max_sessions", 1), ("kept_events", 0), ("kept_bytes", 1)):
             count(_SUBJECT, field, getattr(self, field), least=least)
         seconds(_SUBJECT, "session_idle", self.session_idle, zero=False)
         flag(_SUBJECT, "json_answers", self.json_answers)
@@ -149,11 +152,12 @@ class _Sessions(StreamableHTTPSessionManager):
     """Keeps what each session was sent apart from all others: the SDK names streams by request ids alone."""
 
     kept_events = 0
+    shelf = Shelf(0)
 
     @property
     def event_store(self) -> EventStore | None:
         """A store of its own for the session that is being opened."""
-        return History(self.kept_events) if self.kept_events else None
+        return History(self.kept_events, self.shelf) if self.kept_events else None
 
     @event_store.setter
     def event_store(self, _given: EventStore | None) -> None:
@@ -171,7 +175,7 @@ def make_app(sdk: SdkServer, options: HttpOptions) -> Starlette:
         max_sessions=options.max_sessions,
         retry_interval=_BACK_AFTER,
     )
-    manager.kept_events = options.kept_events
+    manager.kept_events, manager.shelf = options.kept_events, Shelf(options.kept_bytes)
     endpoint = StreamableHTTPASGIApp(manager)
     lifespan = partial(_running, manager)
     if options.token_verifier is None:

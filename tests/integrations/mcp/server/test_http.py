@@ -22,7 +22,7 @@ from mcp.types import jsonrpc
 
 from armory_trio import DefinitionError, RequestContext, Supervisor, Toolbox, ToolContext, open_supervisor, tool
 from armory_trio.integrations.mcp.server import HttpOptions, McpRequest, McpServer, StaticToken, is_loopback
-from armory_trio.integrations.mcp.server._history import History
+from armory_trio.integrations.mcp.server._history import History, Shelf
 from armory_trio.integrations.mcp.server._request import ContextOf
 from tests.integrations.mcp.server.serving import MODERN, TOOLBOX, Mode, on_each_protocol, text_of, until_active
 from tests.requirements import requirement
@@ -302,7 +302,7 @@ async def test_a_client_that_was_cut_off_gets_what_it_missed_of_its_own_session(
 
 @requirement("mcp-server.http.resume")
 async def test_a_history_is_bounded_and_keeps_streams_apart() -> None:
-    history, sent, general = History(3), list[str | None](), GET_STREAM_KEY
+    history, sent, general = History(3, Shelf(10_000)), list[str | None](), GET_STREAM_KEY
 
     async def send(event: object) -> None:
         sent.append(cast("str | None", getattr(event, "event_id", None)))
@@ -319,9 +319,56 @@ async def test_a_history_is_bounded_and_keeps_streams_apart() -> None:
     assert sent == [ids[4]]
 
 
+def _answer(size: int) -> jsonrpc.JSONRPCResponse:
+    return jsonrpc.JSONRPCResponse(jsonrpc="2.0", id=1, result={"text": "x" * size})
+
+
+@requirement("mcp-server.http.resume")
+async def test_what_all_sessions_keep_is_bounded_in_bytes_and_the_oldest_is_forgotten_first() -> None:
+    shelf, sent = Shelf(10_000), list[str | None]()
+    first, second, third = (History(256, shelf) for _ in range(3))
+
+    async def send(event: EventMessage) -> None:
+        await trio.lowlevel.checkpoint()
+        sent.append(event.event_id)
+
+    primed: list[str] = []
+    for history in (first, second, third):
+        primed.append(await history.store_event("1", None))
+        await history.store_event("1", _answer(4_000))
+        assert shelf.size <= 10_000
+    with trio.fail_after(5):
+        for history, last in zip((first, second, third), primed, strict=True):
+            assert await history.replay_events_after(last, send) is None
+    assert sent == ["2", "2"]  # those of the second and of the third
+
+    await third.store_event("2", _answer(4_000))
+    await third.store_event("3", None)
+    before = shelf.size
+    await second.store_event("2", _answer(50_000))
+    assert shelf.size <= before  # it is nobody else's loss
+    del history, first, second, third
+    gc.collect()
+    assert shelf.size == 0
+
+
+@requirement("mcp-server.http.resume")
+async def test_who_comes_back_for_an_answer_that_is_not_kept_learns_that_its_stream_is_over() -> None:
+    history = History(9, Shelf(1_000))
+    primed = await history.store_event("1", None)
+    await history.store_event("1", _answer(5_000))
+    with trio.fail_after(5):
+        assert await history.replay_events_after(primed, _never) is None
+
+
+async def _never(event: EventMessage) -> None:
+    await trio.lowlevel.checkpoint()
+    pytest.fail(f"it was sent {event}")
+
+
 @requirement("mcp-server.http.resume")
 async def test_who_comes_back_for_an_answer_gets_it_also_if_it_comes_in_that_moment() -> None:
-    history, sent = History(9), list[str | None]()
+    history, sent = History(9, Shelf(10_000)), list[str | None]()
     primed = await history.store_event("1", None)
 
     async def send(event: EventMessage) -> None:
@@ -341,7 +388,7 @@ async def test_who_comes_back_for_an_answer_gets_it_also_if_it_comes_in_that_mom
 
 @requirement("mcp-server.http.resume")
 async def test_several_who_come_back_at_once_each_get_their_answer() -> None:
-    history, sent = History(9), list[str | None]()
+    history, sent = History(9, Shelf(10_000)), list[str | None]()
     primed = [await history.store_event(stream, None) for stream in "ab"]
 
     async def send(event: EventMessage) -> None:
@@ -359,7 +406,7 @@ async def test_several_who_come_back_at_once_each_get_their_answer() -> None:
 
 @requirement("mcp-server.http.resume")
 async def test_who_reads_slowly_still_gets_the_answer_however_much_others_were_sent() -> None:
-    history, sent = History(3), list[str | None]()
+    history, sent = History(3, Shelf(10_000)), list[str | None]()
     primed = await history.store_event("1", None)
     read = trio.Event()
 
@@ -495,6 +542,7 @@ async def test_an_address_that_is_taken_is_an_error_of_its_own() -> None:
         ({"max_body_bytes": 0}, "max_body_bytes"),
         ({"max_sessions": "9"}, "max_sessions"),
         ({"kept_events": -1}, "kept_events"),
+        ({"kept_bytes": 0}, "kept_bytes"),
         ({"session_idle": float("nan")}, "session_idle"),
         ({"json_answers": 1}, "json_answers"),
     ],
