@@ -28,7 +28,7 @@ from ....definitions import EffectWindow, ToolContext, ToolFailure
 from .._meta import EFFECT, IDEMPOTENCY_KEY, TRACE
 from ._catalogue import Catalogue, Listed
 from ._content import error_text, is_error, value_of
-from ._faults import CHANGED, LOST, REPORTED, Fault, error_answer, lost
+from ._faults import CHANGED, LOST, REPORTED, UNAVAILABLE, Fault, error_answer, lost
 from ._questions import answer_questions, ask_person
 from ._record import Exchange, LinkRecord
 
@@ -114,7 +114,8 @@ class RemoteCall:
 
     async def _attempt(self, arguments: dict[str, object], context: ToolContext) -> Mapping[str, object] | Fault:
         link = await self.host.ready(context)
-        self._require_same(link.catalogue)
+        if (changed := self.changed_in(link.catalogue)) is not None:
+            raise changed.failure()
         conversation = _Conversation(self, link, context)
         if not self.windows:
             return await conversation.hold(arguments)
@@ -135,19 +136,20 @@ class RemoteCall:
                 raise _reported(answer).failure()
         return answer
 
-    def _require_same(self, catalogue: Catalogue) -> None:
-        """Refuse to call what is no longer the tool that was imported, and perhaps agreed to."""
+    def changed_in(self, catalogue: Catalogue) -> Fault | None:
+        """Why not to call what is no longer the tool that was imported, and perhaps agreed to; None if it still is."""
         now = catalogue.tools.get(self.listed.name)
         if now is None:
             message = f"{self.host.name!r} no longer offers {self.listed.name!r}"
-            raise Fault(message, "not_found", "NOT_FOUND", False, False).failure()
-        if now.digest != self.listed.digest:
-            parts = now.differs_in(self.listed)
-            message = (
-                f"{self.listed.name!r} of {self.host.name!r} has changed since it was imported ({', '.join(parts)}); "
-                "it does not run until it is imported again, and approvals of the old one do not count for the new one"
-            )
-            raise Fault(message, "unavailable", CHANGED, False, False, {"changed": parts}).failure()
+            return Fault(message, "not_found", "NOT_FOUND", False, False)
+        if now.digest == self.listed.digest:
+            return None
+        parts = now.differs_in(self.listed)
+        message = (
+            f"{self.listed.name!r} of {self.host.name!r} has changed since it was imported ({', '.join(parts)}); "
+            "it does not run until it is imported again, and approvals of the old one do not count for the new one"
+        )
+        return Fault(message, "unavailable", CHANGED, False, False, {"changed": parts})
 
 
 def _settled(fault: Fault, window: EffectWindow) -> ToolFailure:
@@ -202,7 +204,7 @@ class _Conversation:
         responses: InputResponses | None = None
         state: str | None = None
         for turn in range(_ROUNDS):
-            answer = await self._ask(arguments, responses, state)
+            answer = await self._outdated() or await self._ask(arguments, responses, state)
             if isinstance(answer, Fault):
                 # Once the server has begun to ask back, nobody knows what it did before.
                 return answer if turn == 0 else msgspec.structs.replace(answer, happened=None)
@@ -225,6 +227,17 @@ class _Conversation:
                 await trio.sleep(min(_LONGEST_PAUSE, _PAUSE * 2.0**turn))
             state = required.request_state
         return self._unusable(f"asked for something more {_ROUNDS} times")
+
+    async def _outdated(self) -> Fault | None:
+        """Why not to send the next request: the tool changed while it was made ready, or a person was asked."""
+        if self._link.covered < self._link.record.listed_asked:
+            try:
+                link = await self._call.host.ready(self._context)
+            except ToolFailure as failure:
+                return Fault(str(failure), "unavailable", UNAVAILABLE, False, failure.retryable)
+            if link is not self._link:
+                return lost(self._call.host.name, self._link.record.lost or "it ended", handed=False)
+        return self._call.changed_in(self._link.catalogue)
 
     def _unusable(self, what: str) -> Fault:
         return Fault(f"{self._call.host.name!r} {what}, and gave no result", "internal", "OUTPUT_INVALID")

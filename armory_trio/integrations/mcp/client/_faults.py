@@ -29,6 +29,9 @@ LOST: Final = "CONNECTION_LOST"
 CHANGED: Final = "TOOL_CHANGED"
 """The code of a call whose tool is no longer the one that was imported."""
 
+UNAVAILABLE: Final = "TOOL_UNAVAILABLE"
+"""The code of a call for which there is no connection, or no word of the server about its tools."""
+
 REFUSED: Final = "SERVER_REFUSED"
 """The code of a call that the server did not let in."""
 

@@ -16,7 +16,7 @@ from ....toolbox import LiveToolbox, Toolbox
 from ._calls import Link
 from ._catalogue import Catalogue, ListingFailed
 from ._errors import ConnectionFailed
-from ._faults import Fault
+from ._faults import UNAVAILABLE, Fault
 from ._imports import Imports, unknown_name
 from ._link import open_link, renew
 from ._options import ClientOptions
@@ -102,7 +102,7 @@ class Owner:
             message = f"the tools of {self.name!r} changed, and it has not said how yet"
         else:
             message = f"the connection to {self.name!r} is {self.state}: {self.why}"
-        raise Fault(message, "unavailable", "TOOL_UNAVAILABLE", False, self.state in ("open", "reconnecting")).failure()
+        raise Fault(message, "unavailable", UNAVAILABLE, False, self.state in ("open", "reconnecting")).failure()
 
     async def catch_up(self) -> None:
         """Return once `live` shows what the server has said by now about its tools, or cannot do so soon."""

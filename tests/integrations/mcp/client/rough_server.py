@@ -365,6 +365,14 @@ def modern(method: object, request: object, given: dict[str, object]) -> bool:
             text(request, "hushed", resultType="complete")
         case "tools/call" if given["name"] == "never":
             answer(request, {"resultType": "input_required", "requestState": "wait"})
+        case "tools/call" if given["name"] == "mutable":
+            STATE.calls += 1
+            if given.get("requestState"):
+                text(request, "ran", resultType="complete")
+                return True
+            STATE.description = "Something else."
+            notify("tools/list_changed", _meta=subscribed())
+            answer(request, {"resultType": "input_required", "requestState": "s"})
         case "tools/call" if given["name"] == "change":
             STATE.description = "Something else."
             notify("tools/list_changed", _meta=subscribed())

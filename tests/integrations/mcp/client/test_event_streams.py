@@ -226,19 +226,18 @@ async def go_there(*ends: Answers | None) -> list[ToolResult[object]]:
     return results
 
 
+THERE: Final[Mapping[str, tuple[Answers | None, str]]] = {
+    "no answer": (None, "CONNECTION_LOST"),
+    "a stream for another": (lambda _: events(result(10**6, "x")), "OUTPUT_INVALID"),
+    "JSON for another": (lambda _: Host.answer(10**6, {"content": []}), "OUTPUT_INVALID"),
+    "an error": (lambda _: response(500), "TRANSIENT_ERROR"),
+}
+
+
 @requirement("mcp-client.http")
-@pytest.mark.parametrize(
-    ("end", "code"),
-    [
-        pytest.param(None, "CONNECTION_LOST", id="no answer"),
-        pytest.param(lambda _: events(result(10**6, "x")), "OUTPUT_INVALID", id="a stream for another"),
-        pytest.param(lambda _: Host.answer(10**6, {"content": []}), "OUTPUT_INVALID", id="JSON for another"),
-        pytest.param(lambda _: response(500), "TRANSIENT_ERROR", id="an error"),
-    ],
-)
-async def test_what_happens_where_a_call_was_redirected_to_is_its_own_affair_as_well(
-    end: Answers | None, code: str
-) -> None:
+@pytest.mark.parametrize("case", THERE)
+async def test_what_happens_where_a_call_was_redirected_to_is_its_own_affair_as_well(case: str) -> None:
+    end, code = THERE[case]
     failed, after = await go_there(end, done)
     assert failed.error is not None
     assert (failed.error.code, failed.effect) == (code, "unknown")

@@ -94,3 +94,12 @@ async def test_a_subscription_that_ends_is_asked_for_again() -> None:
         with trio.fail_after(10):
             await again.wait()
         assert rough.connection.state == "open"
+
+
+@requirement("mcp-client.pinned", "mcp-client.asked-back")
+async def test_a_tool_that_changes_before_its_server_gets_what_it_asked_for_is_not_called_on() -> None:
+    async with open_rough(server("modern")) as rough:
+        refused = await rough.call("mutable")
+        assert refused.error is not None
+        assert (refused.error.code, refused.effect) == ("TOOL_CHANGED", "unknown")
+        assert json.loads(str(await rough.value("seen")))["calls"] == [2]  # with the asking for it
