@@ -47,7 +47,7 @@ async def ask_client(request: ApprovalRequest) -> bool | Deny:
     """Ask the person behind the MCP client that made a call whether it may run: an ``approval_handler``.
 
     A client that can put questions shows what would run, and why it is asked. Calls that came in another way, and those
-    of clients that can put none, or that answer ``cancel``, are refused as ``APPROVAL_UNAVAILABLE``: nobody said no.
+    of clients that can put none, or that answer ``cancel`` or neither yes nor no, are refused as ``APPROVAL_UNAVAILABLE``: nobody said no.
     Cancelled: the question is withdrawn.
 
     Raises:
@@ -62,7 +62,11 @@ async def ask_client(request: ApprovalRequest) -> bool | Deny:
     match answer:
         case ElicitAccepted(content=content):
             said = isinstance(content, Mapping) and cast("Mapping[str, object]", content).get("approve")
-            return True if said is True else Deny("the person behind the client did not agree")
+            if isinstance(said, bool):
+                return said or Deny("the person behind the client did not agree")
+            raise ElicitationUnavailable(
+                f"{request.tool_name!r} needs an approval, and the client's answer is neither yes nor no"
+            )
         case ElicitDeclined():
             return Deny("the person behind the client said no")
         case ElicitCancelled():

@@ -95,7 +95,15 @@ def message_of(line: bytes, most: int) -> Message:
     try:
         return jsonrpc.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError:
+        if known is not None and not value.keys().isdisjoint(_ANSWERING):
+            return _no_answer(known)
         raise Refused(types.INVALID_REQUEST, "Invalid request: it is no JSON-RPC 2.0 message", known) from None
+
+
+def _no_answer(asked: str | int) -> Message:
+    """What stands in the place of an answer that cannot be read, so that nobody waits for another."""
+    error = jsonrpc.ErrorData(code=types.INVALID_REQUEST, message="the answer is no JSON-RPC 2.0 message")
+    return jsonrpc.JSONRPCError(jsonrpc="2.0", id=asked, error=error)
 
 
 def line_of(message: Message) -> bytes:

@@ -330,7 +330,11 @@ LETTERS: Final = Toolbox([send], approval_policy=ApprovalPolicy("on-mutation"))
         ("accept", {"approve": False}, "the person behind the client did not agree"),
         ("decline", None, "the person behind the client said no"),
         ("cancel", None, "there is nobody here to ask (APPROVAL_UNAVAILABLE)"),
+        ("accept", {}, "there is nobody here to ask (APPROVAL_UNAVAILABLE)"),
+        ("accept", {"approve": "true"}, "there is nobody here to ask (APPROVAL_UNAVAILABLE)"),
+        ("accept", {"approve": 1}, "there is nobody here to ask (APPROVAL_UNAVAILABLE)"),
     ],
+    ids=str,
 )
 async def test_the_person_behind_the_client_says_whether_a_call_may_run(
     action: str, content: dict[str, object] | None, told: str, mode: Mode

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc
 
-from armory_trio import DefinitionError, Supervisor, Toolbox, open_supervisor, tool
+from armory_trio import DefinitionError, ElicitationUnavailable, Supervisor, Toolbox, ToolContext, open_supervisor, tool
 from armory_trio.integrations.mcp.server import McpServer, StandardStreams
 from armory_trio.integrations.mcp.server._lines import Ids, Lines, Refused, message_of
 from armory_trio.integrations.mcp.server._stdio import claimed, open_lines
@@ -166,6 +166,33 @@ async def test_what_is_no_message_is_answered_with_an_error_and_the_session_goes
     [error] = [cast("dict[str, object]", each["error"]) for each in replies if "error" in each]
     assert error["code"] == code
     assert [each["id"] for each in replies if "result" in each] == [7]
+
+
+@tool(effect="read-only")
+async def inquire(about: str, ctx: ToolContext) -> str:
+    """Ask."""
+    try:
+        return repr(await ctx.elicit(about))
+    except ElicitationUnavailable:
+        return "nobody answered"
+
+
+@requirement("mcp-server.lines", "mcp-server.elicit.unavailable")
+@pytest.mark.parametrize(
+    "answer",
+    [{"result": None}, {"result": []}, {"result": "accept"}, {"error": 5}, {"error": {"code": "x"}}, {"result": {}}],
+    ids=str,
+)
+async def test_an_answer_to_a_question_that_cannot_be_read_is_nobodys_answer(answer: dict[str, object]) -> None:
+    params = {**cast("dict[str, object]", HELLO["params"]), "capabilities": {"elicitation": {}}}
+    async with lines_to(Toolbox([inquire])) as (pipes, _, _):
+        await pipes.say(line({**HELLO, "params": params}) + line(READY) + call("c", "inquire", about="me"))
+        [_, question] = await pipes.replies(2)
+        assert question["method"] == "elicitation/create"
+        await pipes.say(line({"jsonrpc": "2.0", "id": question["id"], **answer}))
+        [told] = await pipes.replies(1)
+    assert told["id"] == "c"
+    assert "nobody answered" in str(told["result"])
 
 
 @requirement("mcp-server.ids")
