@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Final
+from typing import Final, cast
 
-from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
+from mcp_types import JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
 _HALF: Final = re.compile("[\ud800-\udfff]")
 
@@ -14,16 +14,23 @@ _HALF: Final = re.compile("[\ud800-\udfff]")
 def message_of(data: bytes) -> tuple[JSONRPCMessage | None, object]:
     """The message in *data*; if it is none, None and the JSON that it is, which is None as well where it is none.
 
-    A character that was cut in half, as programs do that cut texts, is replaced by U+FFFD.
+    A character that was cut in half, as programs do that cut texts, is replaced by U+FFFD. What is a result and an error
+    at once is no message: the error may say that nothing was done.
     """
+    told: object = None
     try:
-        return jsonrpc_message_adapter.validate_json(data, by_name=False), None
+        message = jsonrpc_message_adapter.validate_json(data, by_name=False)
     except ValueError:
         told = _mended(data)
-    try:
-        return jsonrpc_message_adapter.validate_python(told, by_name=False), told
-    except ValueError:
-        return None, told
+        try:
+            message = jsonrpc_message_adapter.validate_python(told, by_name=False)
+        except ValueError:
+            return None, told
+    if isinstance(message, JSONRPCError) and b'"result"' in data:
+        both = _mended(data)
+        if isinstance(both, dict) and cast("dict[str, object]", both).get("result") is not None:
+            return None, both
+    return message, told
 
 
 def _mended(data: bytes) -> object:

@@ -31,6 +31,10 @@ def refusal(request: object) -> str:
     return json.dumps({"jsonrpc": "2.0", "id": request, "error": {"code": -32602, "message": "no such thing"}})
 
 
+def both(request: object) -> str:
+    return json.dumps({**json.loads(result(request, "x")), **json.loads(refusal(request))})
+
+
 NO_ANSWER: Final[Mapping[str, Answers]] = {
     "the result of another request": lambda _: events(result(10**6, "x")),
     "an error that another request got": lambda _: events(refusal(10**6)),
@@ -38,6 +42,7 @@ NO_ANSWER: Final[Mapping[str, Answers]] = {
     "broken JSON": lambda _: events("{nope"),
     "a list": lambda _: events("[]"),
     "neither a result nor an error": lambda request: events(f'{{"jsonrpc":"2.0","id":{request}}}'),
+    "a result and an error": lambda request: events(both(request)),
     "an error without words": lambda request: events(f'{{"jsonrpc":"2.0","id":{request},"error":{{"code":-32602}}}}'),
     "an event that is too long": lambda request: events(result(request, "x" * 5_000)),
     "not compressed as it says": lambda request: stream(result(request, "x"), content_encoding="gzip"),

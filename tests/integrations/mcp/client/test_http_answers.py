@@ -34,6 +34,7 @@ def content(members: str) -> str:
     return f'"result":{{"content":[{{"type":"text","text":"a"}}],{members}}}'
 
 
+REFUSED: Final = ',"error":{"code":-32602,"message":"x"}'
 Answers = Callable[[object], bytes]
 
 UNREADABLE: Final[Mapping[str, Answers]] = {
@@ -43,6 +44,7 @@ UNREADABLE: Final[Mapping[str, Answers]] = {
     "a request": lambda request: said(request, '"method":"ping"'),
     "neither a result nor an error": lambda request: said(request, '"x":1'),
     "a result that is a text": lambda request: said(request, '"result":"x"'),
+    "a result and an error": lambda request: said(request, content('"n":1') + REFUSED),
     "an error without words": lambda request: said(request, '"error":{"code":-32602}'),
     "a number that is too long": lambda request: said(request, content(f'"n":{"9" * 6_000}')),
     "a result of an unknown kind": lambda request: said(request, '"result":{"resultType":"task","task":{}}'),
@@ -114,6 +116,19 @@ async def test_half_a_character_costs_no_answer() -> None:
         Host(lambda request: said(request, '"result":{"content":[{"type":"text","text":"\\ud800x"}]}'))
     )
     assert answered.value == "\ufffdx"
+
+
+@requirement("mcp-client.errors")
+async def test_a_result_beside_an_error_that_is_null_is_a_result() -> None:
+    [answered] = await go(Host(lambda request: said(request, content('"n":1') + ',"error":null')))
+    assert answered.value == "a"
+
+
+@requirement("mcp-client.errors")
+async def test_an_error_beside_a_result_that_is_null_is_an_error() -> None:
+    [refused] = await go(Host(lambda request: said(request, '"result":null' + REFUSED)))
+    assert refused.error is not None
+    assert (refused.error.code, refused.effect) == ("INVALID_ARGUMENTS", "none")
 
 
 @requirement("mcp-client.errors")
