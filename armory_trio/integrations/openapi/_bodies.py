@@ -9,7 +9,7 @@ import msgspec
 
 from ._flattening import Fields, fields_of
 from ._losses import Losses
-from ._media import MediaKind, base_type, is_media_type, kind_of_media
+from ._media import MediaKind, base_type, in_utf_8, is_media_type, kind_of_media
 from ._parts import BINARY, Part, PartKind
 from ._references import Node, References
 from ._schemas import Schema, Schemas
@@ -68,6 +68,8 @@ def body_of(operation: Node, references: References, schemas: Schemas, losses: L
     if "*" in written:
         written = "text/plain" if kind == "text" else "application/octet-stream"
     reader = _Reader(references, schemas, losses)
+    if kind != "binary":
+        written = reader.in_utf_8(written, holder)
     if kind in ("text", "binary"):
         whole: Schema = {"type": "string"} if kind == "text" else dict(BINARY)
         return Body(written, kind, required, whole, None, {})
@@ -86,6 +88,13 @@ class _Reader:
         self._references = references
         self._schemas = schemas
         self._losses = losses
+
+    def in_utf_8(self, media_type: str, node: Node) -> str:
+        """*media_type*, which stands at *node*, with the charset that is sent."""
+        sent = in_utf_8(media_type)
+        if sent != media_type:
+            self._losses.add(node.where, "assumed", f"it is sent in UTF-8, and not as {media_type!r} says")
+        return sent
 
     def schema(self, node: Node, parts: Mapping[str, Part]) -> Schema:
         """The schema at *node*; members that are files say how a model gives them."""
@@ -127,6 +136,8 @@ class _Reader:
         if kind == "multipart":
             part_kind = self._kind(node, content_type)
             known = content_type if "*" not in content_type and is_media_type(content_type) else ""
+            if part_kind != "file":
+                known = self.in_utf_8(known, told)
             return Part(name, part_kind, known or _USUAL[part_kind])
         style = told.text("style") or "form"
         if content_type and kind_of_media(content_type) == "json":

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final, Literal
 
-__all__ = ("MediaKind", "base_type", "is_json", "is_media_type", "kind_of_media")
+__all__ = ("MediaKind", "base_type", "in_utf_8", "is_json", "is_media_type", "kind_of_media")
 
 MediaKind = Literal["json", "form", "multipart", "text", "binary"]
 
 _MEDIA_TYPE: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+ *(;[\x20-\x7e]*)?")
+_CHARSET: Final = re.compile(r";\s*charset\s*=\s*(?!\"?utf-8\"?\s*(?:;|$))(?:\"[^\"]*\"?|[^;]*)", re.IGNORECASE)
+"""A charset that is another one."""
+
 _TEXTS: Final = frozenset(
     {
         *("application/xml", "application/yaml", "application/x-yaml", "application/graphql", "application/javascript"),
@@ -27,6 +30,11 @@ def base_type(media_type: str) -> str:
 def is_media_type(text: str) -> bool:
     """Whether *text* can stand in a header as a media type, or a range of them."""
     return _MEDIA_TYPE.fullmatch(text) is not None
+
+
+def in_utf_8(media_type: str) -> str:
+    """*media_type* as it is sent: everything is written in UTF-8, whichever other charset it names."""
+    return _CHARSET.sub("; charset=utf-8", media_type)
 
 
 def is_json(media_type: str) -> bool:

@@ -183,4 +183,6 @@ class _Directory:
         found = (self._path / unquote(parts.path).lstrip("/")).resolve()
         if not found.is_relative_to(self._path):
             raise LookupError("it lies outside of the directory that was allowed")
+        if found.exists() and not found.is_file():  # a pipe would be waited for
+            raise LookupError("it is no file")
         return found

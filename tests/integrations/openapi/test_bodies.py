@@ -35,6 +35,40 @@ async def test_json_is_written_with_the_media_type_of_the_document(media_type: s
     assert server.last.header("content-length") == str(len(server.last.body))
 
 
+@requirement("openapi.bodies", "openapi.losses")
+@pytest.mark.parametrize(
+    ("media_type", "sent"),
+    [
+        ("application/json; charset=utf-16", "application/json; charset=utf-8"),
+        ("application/json;charset=ISO-8859-1; v=2", "application/json; charset=utf-8; v=2"),
+        ('text/plain; Charset="latin1"', "text/plain; charset=utf-8"),
+        ("application/x-www-form-urlencoded; charset=windows-1252", "application/x-www-form-urlencoded; charset=utf-8"),
+        ("application/json; charset=utf-8", None),
+        ('application/json; charset="UTF-8"; v=2', None),
+        ("text/plain;charset=utf-8", None),
+    ],
+)
+async def test_a_body_is_in_the_charset_that_is_said_with_it(media_type: str, sent: str | None) -> None:
+    paths = _post(body_of(media_type, _object(name={"type": "string"})))
+    argument = {"body": "é"} if media_type.startswith("text/") else {"name": "é"}
+    async with open_server() as server:
+        await call(server, paths, argument)
+
+    assert server.last.header("content-type") == (sent or media_type)
+    assert "é".encode() in server.last.body or b"%C3%A9" in server.last.body
+    assert [loss.kind for loss in imported(paths).losses] == (["assumed"] if sent else [])
+
+
+@requirement("openapi.multipart")
+async def test_a_part_is_in_the_charset_that_is_said_with_it() -> None:
+    schema = _object(a={"type": "string"})
+    body = body_of("multipart/form-data", schema, encoding={"a": {"contentType": "text/plain; charset=utf-16"}})
+    async with open_server() as server:
+        await call(server, _post(body), {"a": "é"})
+
+    assert "text/plain; charset=utf-8\r\n\r\né".encode() in server.last.body
+
+
 @requirement("openapi.bodies")
 @pytest.mark.parametrize(
     ("schema", "value", "written"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -129,6 +130,15 @@ def test_a_directory_is_not_left(reference: str, tmp_path: Path) -> None:
     [loss] = found.not_imported
     assert "can't be had" in loss.why
     assert str(tmp_path) not in loss.why
+
+
+@requirement("openapi.other-documents")
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "inner").mkdir()
+    for reference in ("pipe.json#/a", "inner#/a", "inner/#/a"):
+        [loss] = toolbox_from_openapi(document(_paths(reference)), documents=tmp_path).not_imported
+        assert "it is no file" in loss.why
 
 
 @requirement("openapi.other-documents")
