@@ -10,7 +10,7 @@ __all__ = ("MediaKind", "base_type", "in_utf_8", "is_json", "is_media_type", "ki
 MediaKind = Literal["json", "form", "multipart", "text", "binary"]
 
 _MEDIA_TYPE: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+ *(;[\x20-\x7e]*)?")
-_CHARSET: Final = re.compile(r";\s*charset\s*=\s*(?!\"?utf-8\"?\s*(?:;|$))(?:\"[^\"]*\"?|[^;]*)", re.IGNORECASE)
+_CHARSET: Final = re.compile(r";\s*charset\s*=(?!\s*\"?utf-8\"?\s*(?:;|$))(?:\"[^\"]*\"?|[^;]*)", re.IGNORECASE)
 """A charset that is another one."""
 
 _TEXTS: Final = frozenset(

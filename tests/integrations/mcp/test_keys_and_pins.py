@@ -13,10 +13,10 @@ from armory_trio import ApprovalError, ApprovalPolicy, RequestContext, Toolbox, 
 from armory_trio.authority.signing import Keyring, SigningKey
 from armory_trio.integrations.mcp.client import InMemoryServer, open_mcp
 from armory_trio.integrations.mcp.server import McpRequest, McpServer
-from armory_trio.ledger import Answer, MemoryLedger, OpenWindow, Operation
+from armory_trio.ledger import Answer, OpenWindow, Operation
 from armory_trio.storage.sql import open_store
 from armory_trio.toolbox import LiveToolbox
-from tests.engine.ledger.stores import BANK, HER
+from tests.engine.ledger.stores import BANK, HER, Troubled
 from tests.integrations.mcp.server.serving import HANDSHAKE, client_of, meta_of, text_of
 from tests.requirements import requirement
 
@@ -138,7 +138,7 @@ async def test_what_a_server_says_of_its_refusal_is_its_word_unless_it_is_truste
         assert end.startswith("That is what the server says. Whether it changed anything is not known here.")
 
 
-class Meanwhile(MemoryLedger):
+class Meanwhile(Troubled):
     """A ledger during whose writing something happens."""
 
     def __init__(self, happens: Callable[[], Awaitable[None]]) -> None:

@@ -46,6 +46,7 @@ async def test_json_is_written_with_the_media_type_of_the_document(media_type: s
         ("application/json; charset=utf-8", None),
         ('application/json; charset="UTF-8"; v=2', None),
         ("text/plain;charset=utf-8", None),
+        ("application/json;charset = utf-8 ; v=2", None),
     ],
 )
 async def test_a_body_is_in_the_charset_that_is_said_with_it(media_type: str, sent: str | None) -> None:

@@ -27,8 +27,8 @@ def message_of(data: bytes) -> tuple[JSONRPCMessage | None, object]:
         except ValueError:
             return None, told
     if isinstance(message, JSONRPCError) and b'"result"' in data:
-        both = _mended(data)
-        if isinstance(both, dict) and cast("dict[str, object]", both).get("result") is not None:
+        both = cast("dict[str, object] | None", _mended(data))
+        if both is None or both.get("result") is not None:
             return None, both
     return message, told
 

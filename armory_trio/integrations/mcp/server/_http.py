@@ -35,6 +35,7 @@ from ....engine._concurrency import open_private_nursery
 from ....errors import DefinitionError
 from ._gate import Gate
 from ._history import History, Shelf
+from ._posts import Posts
 from ._request import STREAM_FOR
 from ._sdk import SdkServer
 
@@ -176,7 +177,7 @@ def make_app(sdk: SdkServer, options: HttpOptions) -> Starlette:
         retry_interval=_BACK_AFTER,
     )
     manager.kept_events, manager.shelf = options.kept_events, Shelf(options.kept_bytes)
-    endpoint = StreamableHTTPASGIApp(manager)
+    endpoint = Posts(StreamableHTTPASGIApp(manager), options.max_body_bytes)
     lifespan = partial(_running, manager)
     if options.token_verifier is None:
         return _app_of([Route(options.path, endpoint=endpoint)], [], lifespan, options)

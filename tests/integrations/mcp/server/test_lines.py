@@ -184,7 +184,8 @@ async def inquire(about: str, ctx: ToolContext) -> str:
     ids=str,
 )
 async def test_an_answer_to_a_question_that_cannot_be_read_is_nobodys_answer(answer: dict[str, object]) -> None:
-    params = {**cast("dict[str, object]", HELLO["params"]), "capabilities": {"elicitation": {}}}
+    able: dict[str, object] = {"elicitation": {}}
+    params: dict[str, object] = {**cast("dict[str, object]", HELLO["params"]), "capabilities": able}
     async with lines_to(Toolbox([inquire])) as (pipes, _, _):
         await pipes.say(line({**HELLO, "params": params}) + line(READY) + call("c", "inquire", about="me"))
         [_, question] = await pipes.replies(2)
