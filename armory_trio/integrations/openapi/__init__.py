@@ -3,7 +3,7 @@
 Needs the extra ``openapi``: ``pip install armory-trio[openapi]``.
 """
 
-from . import _needs as _needs
+from . import _needs  # noqa: F401  # pyright: ignore[reportUnusedImport]  # first: says what is missing
 from ._importing import ImportedOperation as ImportedOperation
 from ._importing import OpenApiImport as OpenApiImport
 from ._importing import toolbox_from_openapi as toolbox_from_openapi

@@ -5,7 +5,7 @@ Needs the extra ``mcp``.
 
 from __future__ import annotations
 
-from . import _needs as _needs
+from . import _needs  # noqa: F401  # pyright: ignore[reportUnusedImport]  # first: says what is missing
 from ._approving import ask_client as ask_client
 from ._handlers import Prompts as Prompts
 from ._handlers import Resources as Resources
