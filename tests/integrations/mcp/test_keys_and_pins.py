@@ -170,7 +170,7 @@ async def test_a_tool_that_changes_while_its_effect_is_being_written_down_does_n
     async def change() -> None:
         served.swap(wipe("Wipe everything."))
         record = connection._owner.record  # pyright: ignore[reportPrivateUsage]  # nobody else is told
-        while not record.listed_asked:
+        while not record.listed_asked:  # noqa: ASYNC110  # as said
             await trio.lowlevel.checkpoint()
         if read:
             await trio.testing.wait_all_tasks_blocked()
