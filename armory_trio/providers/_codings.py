@@ -6,6 +6,7 @@ about it. Writing is for values that fit the contract, and says so when one does
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol, cast
@@ -294,10 +295,9 @@ class Named(msgspec.Struct, frozen=True):
         found = {} if tried is None else tried
         key = self.name, id(value)
         if key not in found:
-            try:
+            found[key] = None  # a definition that is one of its own alternatives is no other one by it
+            with contextlib.suppress(Misfit):
                 found[key] = (encoded(self.book.get(self.name), value, found),)
-            except Misfit:
-                found[key] = None
         known = found[key]
         if known is None:
             raise Misfit

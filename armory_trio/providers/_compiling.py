@@ -143,8 +143,7 @@ class Compiler(Page):
         wire: dict[str, object] = {"$ref": f"#/$defs/{name}"}
         note: dict[str, object] = {}
         self.noted(note, normal)
-        if note:
-            wire = {**note, "anyOf": [wire]}
+        wire = _remarked(wire, note)
         shape = Shape(types) if types == frozenset(("object",)) and inner.properties() else Shape(None)
         if name not in self._nulls:
             self._nulls[name] = takes_null(inner, self.book)
@@ -240,7 +239,7 @@ class Compiler(Page):
         if len(options) == 1:
             (only,) = options
             self.noted(note, normal)
-            return attrs.evolve(only, wire={**only.wire, **note}, nullable=nullable)
+            return attrs.evolve(only, wire=_remarked(only.wire, note), nullable=nullable)
         self.noted(note, normal)
         return self._alternatives(union, options, note, nullable=nullable)
 
@@ -273,6 +272,11 @@ class Compiler(Page):
 
 _MISSING: Final = object()
 _DEFINITIONS: Final = Alphabet("A-Za-z_", "A-Za-z0-9_-", 64)
+
+
+def _remarked(wire: dict[str, object], note: dict[str, object]) -> dict[str, object]:
+    """*wire* with the remarks *note*; beside a reference nothing may stand."""
+    return {**note, "anyOf": [wire]} if note and "$ref" in wire else {**wire, **note}
 
 
 def _add(options: list[Said], said: Said) -> None:

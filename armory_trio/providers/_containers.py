@@ -186,7 +186,8 @@ def _shape(wire: dict[str, object], entries: Sequence[Member], required: Sequenc
     for name in required:
         choices = properties[name].get("enum")
         if isinstance(choices, list):
-            tags[name] = frozenset(same_key(choice) for choice in cast("list[object]", choices))
+            null = [None] if properties[name].get("nullable") is True else []
+            tags[name] = frozenset(same_key(choice) for choice in [*cast("list[object]", choices), *null])
     names = frozenset(each.wire for each in entries) if closed else None
     return Shape(_OBJECT.types, frozenset(required), names, tags)
 

@@ -60,6 +60,7 @@ def fits(wire: object, value: object, definitions: Mapping[str, object], seen: S
 def _fits_definition(reference: str, value: object, definitions: Mapping[str, object], seen: Seen) -> bool:
     key = reference, id(value)
     if key not in seen:
+        seen[key] = False  # a definition that is one of its own alternatives is no other one by it
         seen[key] = fits(definitions.get(reference.removeprefix(_REFERENCE)), value, definitions, seen)
     return seen[key]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, cast
 
 import msgspec
@@ -15,7 +15,7 @@ from ._history_known import Known, known_of
 from ._history_layouts import LAYOUTS
 from ._history_parts import CallAt, Change, Fault, Layout, Made
 from ._history_plan import Ask, Plan, plan_of
-from ._message import GEMINI_ANSWER, GEMINI_CALL, MessageError, field, is_list, is_record, word_or_none
+from ._message import GEMINI_ANSWER, GEMINI_CALL, MessageError, field, has, is_list, is_record, word_or_none
 from ._turn import Json, Provider
 
 __all__ = ("Repair", "check_history", "repair_history")
@@ -23,6 +23,8 @@ __all__ = ("Repair", "check_history", "repair_history")
 _LIST: Final = "a list of messages, or of items"
 
 _INSIDE: Final = "a message, or an item, and not the response that it came in (extend_history takes it out)"
+
+_REWRITE: Final = "write all of them in one form, or leave the others out"
 
 _UNKNOWN: Final = (
     "No result of this call of the tool {name!r} was recorded. It is not known whether it ran, or what it changed. Do "
@@ -128,12 +130,17 @@ def _layout_of(messages: object, provider: Provider | None) -> Layout | None:
 
 
 def _require_own(messages: Sequence[object], provider: Provider) -> None:
-    """Refuse calls that are all in the form of another provider: read as *provider*'s, they would seem to be none."""
-    owners = {at: _owner_of(node) for at, node in enumerate(messages) if word_or_none(node, "role") != "tool"}
-    others = {at: owner for at, owner in owners.items() if owner is not None}
-    if others and provider not in others.values():
-        at, owner = next(iter(others.items()))
-        raise MessageError(f"$[{at}]", messages[at], f"calls and results in the form of {provider}, not of {owner}")
+    """Refuse calls in the form of another provider: read as *provider*'s, they would seem to be none."""
+    for at, node in enumerate(messages):
+        for owner in _owners_of(node):
+            if owner != provider and not (owner == "openai-chat" and _is_unclaimed(node)):
+                wanted = f"calls and results in the form of {provider}, not of {owner}; {_REWRITE}"
+                raise MessageError(f"$[{at}]", node, wanted)
+
+
+def _is_unclaimed(node: object) -> bool:
+    """Whether *node* only calls itself a tool's: it may be anybody's."""
+    return not has(node, "tool_call_id") and not has(node, "tool_calls")
 
 
 def _owner_of_all(messages: Sequence[object]) -> Provider | None:
@@ -144,11 +151,11 @@ def _owner_of_all(messages: Sequence[object]) -> Provider | None:
     """
     owner: Provider | None = None
     for position, node in enumerate(messages):
-        found = _owner_of(node)
-        if owner is not None and found not in (None, owner):
-            wanted = f"calls and results in the form of {owner}, as before it, and not of {found}; say provider="
-            raise MessageError(f"$[{position}]", node, wanted)
-        owner = owner or found
+        for found in _owners_of(node):
+            if owner not in (None, found):
+                wanted = f"calls and results in the form of {owner}, as before it, and not of {found}; {_REWRITE}"
+                raise MessageError(f"$[{position}]", node, wanted)
+            owner = found
     for node in messages:
         owner = owner or _likeness_of(node)
     return owner
@@ -160,18 +167,19 @@ def _likeness_of(node: object) -> Provider | None:
     return "openai-chat" if is_list(field(node, "tool_calls")) else detect_provider(node)
 
 
-def _owner_of(node: object) -> Provider | None:
+def _owners_of(node: object) -> Iterator[Provider]:
     """Whose message *node* is, when it has calls or results."""
     content, parts, calls = (field(node, name) for name in ("content", "parts", "tool_calls"))
-    if is_list(parts) and any(field(part, *GEMINI_CALL, *GEMINI_ANSWER) is not None for part in parts):
-        return "gemini"
-    kind = word_or_none(node, "type") or ""
-    if kind.endswith(("_call_output", "_call")):
-        return "openai-responses"
+    is_geminis = is_list(parts) and any(field(part, *GEMINI_CALL, *GEMINI_ANSWER) is not None for part in parts)
+    if is_geminis:
+        yield "gemini"
+    if (word_or_none(node, "type") or "").endswith(("_call_output", "_call")):
+        yield "openai-responses"
     kinds = {word_or_none(block, "type") for block in content} if is_list(content) else set[str | None]()
     if kinds & {"tool_use", "tool_result"}:
-        return "anthropic"
-    return "openai-chat" if (is_list(calls) and calls) or word_or_none(node, "role") == "tool" else None
+        yield "anthropic"
+    elif (is_list(calls) and calls) or (word_or_none(node, "role") == "tool" and not is_geminis):
+        yield "openai-chat"
 
 
 class _Writer:

@@ -50,7 +50,9 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "Executions and streams that still run are waited for side by side, and answered in the order of the calls.",
     ),
     "history.any-json": Requirement(
-        "design section 15", "Any JSON is a checked history or a MessageError, and any history can be repaired."
+        "design section 15",
+        "Any JSON is a checked history or a MessageError, and any history can be repaired. Calls of several providers in "
+        "one history are an error also where it is said whose it is.",
     ),
     "history.guide": Requirement("design section 4", "The page about provider histories runs as it stands."),
     "history.examples": Requirement(

@@ -341,3 +341,68 @@ def test_an_alternative_is_chosen_by_its_limits_too(
         told = plain(only(manifest).schema)
         wire = cast("Json", as_json_schema(told) if rules.startswith("gemini") else told)
         assert jsonschema_rs.validator_for(wire, validate_formats=True).is_valid(sent)
+
+
+AGAIN: Final[Json] = {"$ref": "#/$defs/U"}
+COUNTS: Final[Json] = {"type": "object", "additionalProperties": {"type": "integer"}}
+INSIDE: Final = closed({"u": AGAIN}, required=["u"])
+
+
+@requirement("compiling.way-back")
+@every_dialect
+@pytest.mark.parametrize(
+    ("place", "again", "values"),
+    [
+        (AGAIN, {"anyOf": [COUNTS, AGAIN, TEXT]}, ["x", {"a": 1}, ["a", 1]]),
+        (INSIDE, {"anyOf": [AGAIN, {"type": "integer"}, TEXT]}, [{"u": "x"}, {"u": 5}, ["a", 1]]),
+    ],
+    ids=["written otherwise", "written as it is"],
+)
+def test_an_alternative_that_is_all_the_alternatives_once_more_is_passed_over(
+    provider: ProviderName, strict: Strictness, rules: str, place: Json, again: Json, values: list[object]
+) -> None:
+    pair: Json = {"type": "array", "prefixItems": [TEXT, {"type": "integer"}], "items": False, "minItems": 2}
+    schema = closed({"c": {"anyOf": [place, pair]}}, required=["c"], **{"$defs": {"U": again}})
+    manifest = offered(schema, provider, strict)
+    told = plain(only(manifest).schema)
+    wire = jsonschema_rs.validator_for(cast("Json", as_json_schema(told) if rules.startswith("gemini") else told))
+
+    for value in values:
+        sent = manifest.write("t", {"c": value})
+
+        assert wire.is_valid(sent)
+        assert manifest.read("t", sent) == {"c": value}
+
+
+@requirement("compiling.way-back")
+@every_dialect
+def test_an_alternative_whose_mark_may_be_null_is_found_by_what_else_it_has(
+    provider: ProviderName, strict: Strictness, rules: str
+) -> None:
+    pair: Json = {"type": "array", "prefixItems": [TEXT, {"type": "integer"}], "items": False, "minItems": 2}
+    first = closed({"k": {"enum": ["a", None]}, "x": pair}, required=["k", "x"])
+    second = closed({"k": {"enum": ["b", None]}, "y": pair}, required=["k", "y"])
+    alike = {**second, "properties": {"x": pair, "k": {"enum": ["b", None]}}, "required": ["k", "x"]}
+    for other in (second, alike):
+        manifest = offered(closed({"c": {"anyOf": [first, other]}}, required=["c"]), provider, strict)
+        told = plain(only(manifest).schema)
+        wire = jsonschema_rs.validator_for(cast("Json", as_json_schema(told) if rules.startswith("gemini") else told))
+
+        for value in ({"k": None, "x": ["s", 1]}, {"k": "a", "x": ["s", 1]}):
+            sent = manifest.write("t", {"c": value})
+
+            assert wire.is_valid(sent)
+            assert manifest.read("t", sent) == {"c": value}
+
+
+@requirement("compiling.legal")
+@every_dialect
+def test_a_reference_that_is_the_only_alternative_left_keeps_the_words_beside_it(
+    provider: ProviderName, strict: Strictness, rules: str
+) -> None:
+    each: Json = {"anyOf": [{"$ref": "#/$defs/N"}, False], "description": "the next"}
+    node = closed({"n": {"type": "array", "items": each}}, required=["n"])
+    tool = only(offered(closed({"n": {"$ref": "#/$defs/N"}}, **{"$defs": {"N": node}}), provider, strict))
+
+    CHECKS[rules](plain(tool.schema))
+    assert "the next" in str(plain(tool.schema))

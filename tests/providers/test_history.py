@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
-from typing import cast
+from typing import Final, cast
 
 import pytest
 from anthropic.types import MessageParam
@@ -386,17 +386,48 @@ def test_what_is_no_list_of_calls_is_an_error_with_its_place(provider: Provider,
 
 
 @requirement("history.any-json")
-def test_a_history_of_two_providers_is_an_error_unless_it_is_said_whose_it_is() -> None:
+def test_a_history_of_two_providers_is_an_error_also_where_it_is_said_whose_it_is() -> None:
     mixed: list[Json] = [*chat(ONE), *anthropic(ONE)]
     place = len(chat(ONE)) + 1
+    expected = rf"^\$\[{place}\]: expected calls and results in the form of openai-chat, "
 
-    with pytest.raises(MessageError, match=rf"^\$\[{place}\]: expected calls and results in the form of openai-chat, "):
+    with pytest.raises(MessageError, match=expected):
         repair_history(mixed)
-    assert check_history(mixed, provider="openai-chat") == ()
+    for ask in (check_history, repair_history):
+        with pytest.raises(MessageError, match=expected):
+            ask(mixed, provider="openai-chat")
     with pytest.raises(
         MessageError, match=r"^\$\[1\]: expected calls and results in the form of gemini, not of anthropic"
     ):
         check_history(anthropic(ONE), provider="gemini")
+
+
+STRANGERS: Final[list[tuple[Provider, Json]]] = [
+    ("openai-chat", anthropic(ONE)[1]),
+    ("openai-chat", anthropic(ONE)[2]),
+    ("openai-chat", gemini(ONE)[2]),
+    ("openai-chat", {"role": "assistant", "content": [{"type": "tool_use"}], "tool_calls": chat(ONE)[2]["tool_calls"]}),
+    ("openai-chat", {**gemini(ONE)[2], "role": "tool"}),
+    ("openai-responses", chat(ONE)[2]),
+    ("openai-responses", chat(ONE)[3]),
+    ("anthropic", chat(ONE)[3]),
+    ("anthropic", responses(ONE)[2]),
+    ("anthropic", {"role": "tool", "content": None, "tool_calls": chat(ONE)[2]["tool_calls"]}),
+    ("gemini", responses(ONE)[4]),
+]
+
+
+@requirement("history.any-json")
+@pytest.mark.parametrize(("provider", "stranger"), STRANGERS)
+def test_a_call_or_a_result_in_the_form_of_another_provider_is_an_error_beside_the_own(
+    provider: Provider, stranger: Json
+) -> None:
+    _, build = FORMS[provider]
+    history = build(ONE)
+    expected = rf"^\$\[{len(history)}\]: expected calls and results in the form of {provider}, not of "
+
+    with pytest.raises(MessageError, match=expected):
+        check_history([*history, stranger], provider=provider)
 
 
 @requirement("history.repair")
