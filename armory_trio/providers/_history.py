@@ -15,7 +15,7 @@ from ._history_known import Known, known_of
 from ._history_layouts import LAYOUTS
 from ._history_parts import CallAt, Change, Fault, Layout, Made
 from ._history_plan import Ask, Plan, plan_of
-from ._message import GEMINI_ANSWER, GEMINI_CALL, MessageError, field, has, is_list, is_record, word_or_none
+from ._message import GEMINI_ANSWER, GEMINI_CALL, MessageError, field, has, is_list, is_record, word, word_or_none
 from ._turn import Json, Provider
 
 __all__ = ("Repair", "check_history", "repair_history")
@@ -120,6 +120,7 @@ def _layout_of(messages: object, provider: Provider | None) -> Layout | None:
             raise MessageError(f"$[{position}]", node, "a message")
         if is_envelope(node):
             raise MessageError(f"$[{position}]", node, _INSIDE)
+        word(node, f"$[{position}]", "role")
     if provider is None:
         provider = _owner_of_all(messages)
         return None if provider is None else LAYOUTS[provider]
@@ -168,9 +169,11 @@ def _likeness_of(node: object) -> Provider | None:
 
 
 def _owners_of(node: object) -> Iterator[Provider]:
-    """Whose message *node* is, when it has calls or results."""
+    """Whose message *node* is, when it has calls or results, or what is no list in their place."""
     content, parts, calls = (field(node, name) for name in ("content", "parts", "tool_calls"))
-    is_geminis = is_list(parts) and any(field(part, *GEMINI_CALL, *GEMINI_ANSWER) is not None for part in parts)
+    is_geminis = parts is not None and (
+        not is_list(parts) or any(field(part, *GEMINI_CALL, *GEMINI_ANSWER) is not None for part in parts)
+    )
     if is_geminis:
         yield "gemini"
     if (word_or_none(node, "type") or "").endswith(("_call_output", "_call")):
@@ -178,7 +181,7 @@ def _owners_of(node: object) -> Iterator[Provider]:
     kinds = {word_or_none(block, "type") for block in content} if is_list(content) else set[str | None]()
     if kinds & {"tool_use", "tool_result"}:
         yield "anthropic"
-    elif (is_list(calls) and calls) or (word_or_none(node, "role") == "tool" and not is_geminis):
+    elif calls not in (None, [], ()) or (word_or_none(node, "role") == "tool" and not is_geminis):
         yield "openai-chat"
 
 
