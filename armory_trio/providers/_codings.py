@@ -144,8 +144,10 @@ class Objects(msgspec.Struct, frozen=True):
                 raise Misfit
             if member is None:
                 found[name] = encoded(self.others, each, tried)
-            else:
-                found[member.wire] = encoded(member.coding, each, tried)
+                continue
+            found[member.wire] = encoded(member.coding, each, tried)
+            if found[member.wire] is None and member.omitted and not member.null:
+                raise Misfit  # it would come back as left out
         for member in self.members.values():
             if member.omitted and member.wire not in found:
                 if member.null and not member.default:

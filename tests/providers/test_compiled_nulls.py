@@ -255,3 +255,13 @@ def test_alternatives_that_stand_in_themselves_are_each_tried_once(
 
     assert sent != {"e": {"tree": tree}}
     assert manifest.read("t", sent) == {"e": {"tree": tree}}
+
+
+@requirement("compiling.way-back")
+def test_null_is_never_written_as_an_alternative_where_it_means_left_out() -> None:
+    open_ended: Json = {"type": "object", "properties": {"x": TEXT}}
+    other: Json = {"type": "object", "properties": {"k": TEXT, "l": TEXT}, "additionalProperties": False}
+    schema: Json = {"type": "object", "properties": {"c": {"anyOf": [open_ended, other]}}, "required": ["c"]}
+    manifest = offered({**schema, "additionalProperties": False}, "openai-chat", strict=True)
+
+    assert manifest.read("t", manifest.write("t", {"c": {"k": None}})) == {"c": {"k": None}}
