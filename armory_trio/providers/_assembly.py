@@ -199,6 +199,11 @@ class Assembler(ABC):
         if self._lost == LOST:
             self._lost = None
 
+    def _go_on(self) -> None:
+        """More of a call has come, so that what seemed to be the message's end was none."""
+        if self._lost is None:
+            self._lost = LOST
+
     @abstractmethod
     def _take(self, event: object) -> None:
         """Read one event."""

@@ -82,6 +82,11 @@ class AnthropicStream(Assembler):
         self._blocks: list[_Block] = []
         self._message_id: str | None = None
         self._has_started = False
+        self._lent: Slot | None = None
+        """The only call that there was, while it took pieces for another index."""
+
+        self._is_astray = False
+        """Whether a piece has come for which no call had begun."""
 
     def _take(self, event: object) -> None:
         node = require_record(event, "$", _EVENTS)
@@ -136,6 +141,10 @@ class AnthropicStream(Assembler):
             if self._is_repeated(wire_id, index):
                 return
             slot = self._calls.begin(wire_id, name if isinstance(name, str) else "")
+            self._go_on()
+            if self._is_astray or self._lent is not None:
+                lent = [] if self._lent is None else [self._lent]
+                self._calls.doubt([*lent, slot], "it came before its call began, or has the index of another")
         else:
             self._calls.latest = None
         entry = as_json(block)
@@ -176,11 +185,15 @@ class AnthropicStream(Assembler):
         still_open = [block for block in holders if not block.closed]
         if len(still_open) == 1:
             self._write(still_open[0], text)
-        elif text.strip():
+            if text and index not in (None, still_open[0].index):
+                self._lent = still_open[0].slot
+        elif text:
             slots = [block.slot for block in still_open or holders or takers if block.slot is not None]
             self._calls.doubt(slots, "its index is that of no open call, or of several")
+            self._is_astray = self._is_astray or not holders
 
     def _write(self, block: _Block, text: str) -> None:
+        self._go_on()
         if block.slot is not None:
             self._calls.write(block.slot, text)
         elif text:
@@ -204,6 +217,7 @@ class AnthropicStream(Assembler):
                 self._close(block, block.slot)
 
     def _close(self, block: _Block, slot: Slot) -> None:
+        self._go_on()
         seed = block.entry.get("input")
         if not slot.has_begun and seed:
             self._calls.put(slot, seed)

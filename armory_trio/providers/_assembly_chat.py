@@ -141,6 +141,8 @@ class ChatAssembler(Assembler):
         known = len(self._calls.slots)
         slot = self._matcher.slot_of(piece)
         self._entries += self._calls.slots[known:]
+        if arguments or len(self._calls.slots) > known:
+            self._go_on()
         if slot is None:
             return
         if (extra := field(entry, "extra_content")) is not None:

@@ -82,6 +82,11 @@ class GeminiStream(Assembler):
         self._model = model
         self._chosen = Chosen("candidates", place("the gemini assembler", "candidate", candidate))
         self._parts: list[StreamedPart] = []
+        self._known = 0
+        """The calls that had begun before this chunk."""
+
+        self._is_astray = False
+        """Whether a piece has come for which no call had begun."""
 
     def _take(self, event: object) -> None:
         node = require_record(event, "$", _EVENTS)
@@ -91,6 +96,7 @@ class GeminiStream(Assembler):
             return
         if not any(has(node, name) for names in _CHUNK_MARKS for name in names):
             raise MessageError("$", node, _EVENTS)
+        self._known = len(self._calls.slots)
         self._model = self._model or word_or_none(node, "modelVersion", "model_version")
         if field(field(node, "promptFeedback", "prompt_feedback"), "blockReason", "block_reason") is not None:
             self._end()
@@ -137,22 +143,39 @@ class GeminiStream(Assembler):
         goes_on = field(call, "willContinue", "will_continue") is True
         arguments = field(call, "args")
         known = name if isinstance(name, str) else ""
+        self._go_on()
         streamed = self._streamed(wire_id, known)
         if streamed is None:
-            streamed = self._calls.begin(wire_id, known)
-            self._parts.append(StreamedPart({}, streamed))
-            if goes_on or partial:
-                streamed.draft = PartialArguments()
+            streamed = self._begin(wire_id, known, in_pieces=bool(goes_on or partial))
         self._sign(streamed, part)
         if streamed.draft is None:
             self._calls.put(streamed, {} if arguments is None else arguments)
             self._calls.close(streamed)
+            self._doubt_echo(streamed)
             return
         self._add(streamed, streamed.draft, partial)
         if arguments and not is_alike(arguments, streamed.draft.value):
             self._calls.doubt([streamed], "its arguments came twice, and not alike")
         if not goes_on:
             self._close(streamed, streamed.draft)
+
+    def _begin(self, wire_id: str | None, name: str, *, in_pieces: bool) -> Slot:
+        slot = self._calls.begin(wire_id, name)
+        self._parts.append(StreamedPart({}, slot))
+        if in_pieces:
+            slot.draft = PartialArguments()
+            self._is_astray = self._is_astray or (wire_id is None and not name)
+            if self._is_astray:
+                drafts = [each for each in self._calls.slots if each.draft is not None]
+                self._calls.doubt(drafts, "it has neither an id nor a name, and no call is open")
+        return slot
+
+    def _doubt_echo(self, slot: Slot) -> None:
+        """Refuse a call that an earlier chunk had already, with the same id: the chunk may have come twice."""
+        for other in self._calls.slots[: self._known]:
+            is_echo = other is not slot and slot.wire_id is not None and other.wire_id == slot.wire_id
+            if is_echo and other.name == slot.name and is_alike(other.arguments, slot.arguments):
+                self._calls.doubt([slot], "the same call has come before, with the same id")
 
     def _streamed(self, wire_id: str | None, name: str) -> Slot | None:
         """The call that a part goes on with, None when it begins one: by id, else the one that is still open."""
@@ -184,6 +207,7 @@ class GeminiStream(Assembler):
             self._calls.refuse([slot], CallDefect("TRUNCATED_CALL", words))
         slot.value = draft.value
         self._calls.close(slot)
+        self._doubt_echo(slot)
 
     def _sign(self, slot: Slot, part: object) -> None:
         """Keep what stands beside the call, such as the signature of the thought that led to it."""

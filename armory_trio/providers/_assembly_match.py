@@ -8,12 +8,15 @@ for anything else all calls that it could mean are refused.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Final
 
 import msgspec
 
 from ._assembly_calls import Calls, Slot
 
 __all__ = ("Fragment", "Matcher")
+
+_EARLY: Final = "arguments came before the name of their call"
 
 
 class Fragment(msgspec.Struct, frozen=True):
@@ -87,6 +90,9 @@ class Matcher:
         slot = holders[-1]
         if slot.wire_id is None and slot.is_open and (piece.name in ("", slot.name) or not slot.has_begun):
             return self._adopt(slot, piece)
+        if slot.wire_id is None and not slot.name:
+            self._calls.doubt([slot, self._begin(piece)], _EARLY)
+            return None
         if piece.name:
             return self._begin(piece)
         self._calls.doubt(holders, "its id is new and its index is not")
@@ -122,6 +128,9 @@ class Matcher:
         """*piece* stands where *slot* stood: it goes on with it, or with another name begins the next call there."""
         if piece.name in ("", slot.name) or (not slot.has_begun and self._is_rest_of_name(slot, piece.name)):
             return self._goes_on(slot, piece)
+        if not slot.name:
+            self._calls.doubt([slot, self._begin(piece)], _EARLY)
+            return None
         if slot.is_whole:
             return self._begin(piece)
         self._calls.doubt([slot, self._begin(piece)], "its place is that of a call with another name")

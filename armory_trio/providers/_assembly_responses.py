@@ -64,16 +64,29 @@ class ResponseAssembler(Assembler):
         super().__init__(names=names, manifest=manifest, limits=limits)
         self._items: list[_Item] = []
         self._cut: str | None = None
+        self._numbers: dict[int, int] = {}
+        """The number of the latest event of each call."""
+
+        self._latest: int | None = None
+        self._is_counting = False
+        """Whether the numbers of the events go up: some servers give all of them the same."""
+
+        self._is_astray = False
+        """Whether a piece has come for which no call had begun."""
 
     def _take(self, event: object) -> None:
         node = require_record(event, "$", _EVENTS)
         kind = word(node, "$", "type")
         if kind is None:
             raise MessageError("$", node, _EVENTS)
+        number = _whole(node, "sequence_number")
+        if number is not None:
+            self._is_counting = self._is_counting or (self._latest is not None and number > self._latest)
+            self._latest = number
         if kind == "response.output_item.added":
-            self._take_item(record(node, "$", "item"), _index(node), is_done=False)
+            self._in_turn(self._take_item(record(node, "$", "item"), _index(node), is_done=False), number)
         elif kind == "response.output_item.done":
-            self._take_item(record(node, "$", "item"), _index(node), is_done=True)
+            self._in_turn(self._take_item(record(node, "$", "item"), _index(node), is_done=True), number)
         elif kind == _DELTA:
             self._grow(node, piece(node, "$", "delta"))
         elif kind == _DONE:
@@ -86,7 +99,17 @@ class ResponseAssembler(Assembler):
             said = word_or_none(node, "message") or word_or_none(field(node, "error"), "message") or "without words"
             self._lost = f"the provider sent an error: {shortened(said)}"
 
-    def _take_item(self, item: object, index: int | None, *, is_done: bool) -> None:
+    def _in_turn(self, slot: Slot | None, number: int | None) -> None:
+        """Refuse the call of *slot* when an event of it came late or twice."""
+        if slot is None or number is None:
+            return
+        before = self._numbers.get(slot.position, -1)
+        if number < before or (number == before and self._is_counting):
+            self._calls.doubt([slot], "its events came in another order than they were sent, or twice")
+        self._numbers[slot.position] = max(number, before)
+
+    def _take_item(self, item: object, index: int | None, *, is_done: bool) -> Slot | None:
+        """Take in *item*; answer its call."""
         kind = word(require_record(item, "$.item", "an output item"), "$.item", "type") or ""
         RESPONSES.read(item, "$.item", None)  # what is wrong with it is said now, and not at the end
         known = self._known(item, index)
@@ -97,18 +120,20 @@ class ResponseAssembler(Assembler):
         entry = as_json(item)
         self._calls.keep_value(entry)
         known.entry = {**known.entry, **entry}
-        if known.slot is None:
-            return
-        self._identify(known.slot, item)
-        if is_done:  # what an item has at its beginning is no more than a seed
+        if known.slot is not None:
+            self._identify(known.slot, item)
+        if known.slot is not None and is_done:  # what an item has at its beginning is no more than a seed
             self._say_whole(known.slot, field(item, "arguments"))
             self._calls.close(known.slot)
+        return known.slot
 
     def _begin(self, item: object, kind: str, index: int | None) -> _Item:
         slot: Slot | None = None
         if kind == "function_call":
             name = field(item, "name")
             slot = self._calls.begin(word(item, "$.item", "call_id") or None, name if isinstance(name, str) else "")
+            if self._is_astray:
+                self._calls.doubt([slot], "it came before its call began")
         else:
             self._calls.latest = None
         known = _Item(index, word_or_none(item, "id") or None, {}, slot)
@@ -160,12 +185,15 @@ class ResponseAssembler(Assembler):
 
     def _grow(self, node: object, text: str) -> None:
         found = self._calls_at(node)
-        if len(found) != 1:
+        is_stray = self._is_stray(node)
+        if len(found) != 1 or is_stray:
             self._calls.doubt(found, "its id and its index are those of no call, or of several")
-        elif found[0].closed and text.strip():
+            self._is_astray = self._is_astray or is_stray
+        elif found[0].closed and text:
             self._calls.doubt(found, "more came after its end")
         else:
             self._calls.write(found[0], text)
+            self._in_turn(found[0], _whole(node, "sequence_number"))
 
     def _close(self, node: object, arguments: str | None) -> None:
         found = self._calls_at(node)
@@ -175,6 +203,15 @@ class ResponseAssembler(Assembler):
         [slot] = found
         self._say_whole(slot, arguments)
         self._calls.close(slot)
+        self._in_turn(slot, _whole(node, "sequence_number"))
+
+    def _is_stray(self, node: object) -> bool:
+        """Whether a piece has the place of no call that has begun, though each call has one."""
+        calls = [known for known in self._items if known.slot is not None]
+        index, item_id = _index(node), word_or_none(node, "item_id")
+        if any(item_id and known.item_id == item_id for known in calls):
+            return False
+        return not calls or (index is not None and all(known.index not in (None, index) for known in calls))
 
     def _say_whole(self, slot: Slot, arguments: object) -> None:
         """*arguments* are all of them, said once more or for the first time."""
@@ -234,5 +271,10 @@ class ResponseAssembler(Assembler):
 
 
 def _index(node: object) -> int | None:
-    index = field(node, "output_index")
-    return index if type(index) is int else None
+    return _whole(node, "output_index")
+
+
+def _whole(node: object, name: str) -> int | None:
+    """The whole number in the field *name*."""
+    number = field(node, name)
+    return number if type(number) is int else None
