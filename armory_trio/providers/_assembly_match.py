@@ -16,7 +16,9 @@ from ._assembly_calls import Calls, Slot
 
 __all__ = ("Fragment", "Matcher")
 
-_EARLY: Final = "arguments came before the name of their call"
+_EARLY: Final = "it came before the name of its call"
+_REMEMBERED: Final = 64
+"""Bytes that an index counts for."""
 
 
 class Fragment(msgspec.Struct, frozen=True):
@@ -48,7 +50,7 @@ class Matcher:
             that came in two equal halves look alike.
     """
 
-    __slots__ = ("_by_index", "_calls", "_echoed", "_tools")
+    __slots__ = ("_by_index", "_calls", "_echoed", "_strays", "_tools")
 
     def __init__(self, calls: Calls, tools: Collection[str] | None) -> None:
         self._calls = calls
@@ -56,6 +58,9 @@ class Matcher:
         self._by_index: dict[int, list[Slot]] = {}
         self._echoed: Slot | None = None
         """The call whose name came once more when it was whole: an echo, or the next call of that tool."""
+
+        self._strays: dict[int, Slot | None] = {}
+        """By an index that no call had when a piece came under it: the call that it was taken for."""
 
     def slot_of(self, piece: Fragment) -> Slot | None:
         """The call of *piece*, with its id and name taken over; None when it was refused or says nothing."""
@@ -151,10 +156,18 @@ class Matcher:
             # The name that was said again was no echo: arguments that are whole take no more text.
             return self._begin(msgspec.structs.replace(piece, name=slots[-1].name))
         if len(slots) == 1 or (piece.index is None and len(still_open) == 1):
-            return still_open[0] if still_open else slots[-1]
-        if piece.text.strip():
+            taken = still_open[-1] if still_open else slots[-1]
+            self._stray(piece, taken)
+            return taken
+        if piece.text:
             self._calls.doubt(still_open or slots, "its index is that of no call")
+            self._stray(piece, None)
         return None
+
+    def _stray(self, piece: Fragment, taken: Slot | None) -> None:
+        if piece.index is not None and piece.text and piece.index not in self._strays:
+            self._calls.keep(_REMEMBERED)
+            self._strays[piece.index] = taken
 
     def _open(self) -> list[Slot]:
         return [slot for slot in self._calls.slots if slot.is_open]
@@ -163,6 +176,9 @@ class Matcher:
         slot = self._calls.begin(piece.wire_id, piece.name)
         if piece.index is not None:
             self._by_index.setdefault(piece.index, []).append(slot)
+            if piece.index in self._strays:
+                taken = self._strays[piece.index]
+                self._calls.doubt([slot] if taken is None else [taken, slot], _EARLY)
         return slot
 
     def _adopt(self, slot: Slot, piece: Fragment) -> Slot:

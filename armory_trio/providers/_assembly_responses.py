@@ -17,8 +17,11 @@ __all__ = ("ResponseAssembler",)
 
 _EVENTS: Final = "an event of a response stream"
 _ENDS: Final = ("response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done")
+_ADDED: Final = "response.output_item.added"
+_ITEM: Final = "response.output_item.done"
 _DELTA: Final = "response.function_call_arguments.delta"
 _DONE: Final = "response.function_call_arguments.done"
+_PARTS: Final = (_ADDED, _ITEM, _DELTA, _DONE)
 _TWICE: Final = "its arguments came twice, and not alike"
 
 
@@ -83,9 +86,11 @@ class ResponseAssembler(Assembler):
         if number is not None:
             self._is_counting = self._is_counting or (self._latest is not None and number > self._latest)
             self._latest = number
-        if kind == "response.output_item.added":
+        if kind in _PARTS:
+            self._go_on()
+        if kind == _ADDED:
             self._in_turn(self._take_item(record(node, "$", "item"), _index(node), is_done=False), number)
-        elif kind == "response.output_item.done":
+        elif kind == _ITEM:
             self._in_turn(self._take_item(record(node, "$", "item"), _index(node), is_done=True), number)
         elif kind == _DELTA:
             self._grow(node, piece(node, "$", "delta"))

@@ -29,6 +29,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "A fragment that could belong to several calls, or whose parts contradict each other, refuses each of them.",
         divergence="Others append it to one of them and run that.",
     ),
+    "assembly.disordered": Requirement(
+        "design section 13",
+        "Events that come twice or in another order than they were sent refuse the calls that may lack one of them, "
+        "wherever the wire shows it: a piece before its call or after its end, numbers that go back, a call's id twice.",
+    ),
     "assembly.seed": Requirement(
         "field case 57",
         "What a call begins with is replaced by its deltas, and stands when there are none: an empty object included.",
