@@ -179,7 +179,7 @@ class Assembler(ABC):
 
     @property
     def has_ended(self) -> bool:
-        """Whether the message's own end was among the events."""
+        """Whether the message's own end was among the events, and nothing of a call behind it."""
         return self._lost is None
 
     def preview(self, position: int) -> CallPreview:
