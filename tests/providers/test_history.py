@@ -546,7 +546,8 @@ def test_any_json_is_a_checked_history_or_an_error_of_ours(provider: Provider | 
 @requirement("history.any-json")
 @pytest.mark.parametrize("broken", [{"tool_calls": "x"}, {"role": "user", "parts": "x"}, {"role": []}])
 def test_what_could_be_read_only_beside_a_result_that_goes_is_an_error_from_the_beginning(broken: Json) -> None:
-    for message in ({"tool_calls": None}, {"role": "user", "parts": []}):
+    others: list[Json] = [{"tool_calls": None}, {"role": "user", "parts": []}]
+    for message in others:
         with pytest.raises(MessageError, match=r"^\$\[[12]\]"):
             repair_history([message, broken, {"type": "function_call_output"}])
 
