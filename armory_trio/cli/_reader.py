@@ -140,7 +140,8 @@ async def open_source(file: str | None, stdin: int, max_bytes: int) -> Source:
         # A named pipe waits here for its writer. Left behind by a cancellation, the descriptor goes with the process.
         fd = await trio.to_thread.run_sync(os.open, file, os.O_RDONLY | os.O_CLOEXEC, abandon_on_cancel=True)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
+        # A ValueError is about the name, in words that each Python chooses for itself.
+        reason = error.strerror if isinstance(error, OSError) else "no file can have this name"
         raise Unusable(f"{file}: cannot be read: {reason}") from error
     return Source(fd, file, max_bytes)
 

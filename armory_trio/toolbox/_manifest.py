@@ -210,8 +210,8 @@ def _read(file: Path) -> Mapping[str, object]:
         content = file.read_bytes()
     except OSError as error:
         raise DefinitionError(str(file), "file", f"can't be read: {error.strerror or error}") from error
-    except ValueError as error:  # a path that no file can have
-        raise DefinitionError(str(file), "file", f"can't be read: {error}") from error
+    except ValueError as error:
+        raise DefinitionError(str(file), "file", "can't be read: no file can have this name") from error
     return _table(str(file), "file", (_toml if kind == ".toml" else _json)(str(file), content))
 
 

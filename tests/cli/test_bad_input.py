@@ -153,7 +153,7 @@ def test_a_last_line_needs_no_line_feed_and_others_may_have_carriage_returns(cli
         pytest.param("gone.json", "gone.json: cannot be read: No such file or directory", id="missing"),
         pytest.param(".", ".: cannot be read: Is a directory", id="a directory"),
         pytest.param("my_tools.py/x", "my_tools.py/x: cannot be read: Not a directory", id="below a file"),
-        pytest.param("a\0b", "a\\x00b: cannot be read: embedded null byte", id="no name at all"),
+        pytest.param("a\0b", "a\\x00b: cannot be read: no file can have this name", id="no name at all"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(name: str, told: str, cli: Cli) -> None:

@@ -255,6 +255,8 @@ def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, text: str, name: str, 
 def test_a_file_that_is_not_there_and_an_id_that_is_taken_are_named(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match=r"none\.toml: file: can't be read: No such file"):
         toolbox_from_manifest(tmp_path / "none.toml")
+    with pytest.raises(DefinitionError, match="file: can't be read: no file can have this name"):
+        toolbox_from_manifest(tmp_path / "a\0b.toml")
     twice = {"tools": [{"function": f"{HOME}:add"}, {"function": f"{HOME}:add"}]}
     with pytest.raises(DuplicateToolError, match=r"tools\.json: id: default:add is claimed twice"):
         toolbox_from_manifest(written(tmp_path, twice, "tools.json"))

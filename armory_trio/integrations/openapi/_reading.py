@@ -42,6 +42,8 @@ def read_document(source: object, name: str) -> Mapping[str, object]:
             source = source.read_bytes()
         except OSError as error:
             raise DefinitionError(SUBJECT, name, f"can't be read: {error.strerror or type(error).__name__}") from error
+        except ValueError as error:
+            raise DefinitionError(SUBJECT, name, "can't be read: no file can have this name") from error
     decoded = _decoded(source, name) if isinstance(source, str | bytes) else _Copy(name, None).of(source, 0)
     if not is_object(decoded):
         wanted = "an object, its text, or a pathlib.Path to it"

@@ -97,6 +97,7 @@ def test_versions_that_only_add_are_taken(version: str) -> None:
         ({"openapi": "3.1.0", "servers": [{"url": "https://a.test"}], "paths": []}, "paths"),
         ({"openapi": "3.1.0", "paths": {}}, "no server"),
         (Path("/nowhere/at/all.json"), "can't be read"),
+        (Path("a\0b.json"), "can't be read: no file can have this name"),
     ],
     ids=lambda value: str(value)[:40],
 )
