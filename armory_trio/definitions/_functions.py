@@ -55,8 +55,10 @@ def signature_of(function: Callable[..., object]) -> inspect.Signature | None:
         if sys.version_info >= (3, 14):
             from annotationlib import Format  # noqa: PLC0415  # earlier versions don't have it
 
-            return inspect.signature(function, annotation_format=Format.FORWARDREF)
-        return inspect.signature(function)
+            found = inspect.signature(function, annotation_format=Format.FORWARDREF)
+        else:
+            found = inspect.signature(function)
+        return found
     except Exception:  # noqa: BLE001  # a TypeError or ValueError of its own, or what an object's attributes raise
         return None
 
