@@ -103,6 +103,20 @@ def test_the_version_is_written_once() -> None:
     assert re.search(rf"^## {re.escape(project['version'])}\b", changelog, re.MULTILINE)
 
 
+def test_the_versions_of_python_are_the_same_wherever_they_are_named() -> None:
+    read = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project, tools = read["project"], read["tool"]
+    named = [match[1] for text in project["classifiers"] if (match := re.search(r"Python :: (3\.\d+)$", text))]
+    page = (ROOT / "docs" / "versioning.md").read_text(encoding="utf-8")
+    [sentence] = re.findall(r"^All tests pass on CPython (.*), on Linux\.", page, re.MULTILINE)
+    lowest = named[0]
+
+    assert re.findall(r"3\.\d+", sentence) == named
+    assert project["requires-python"] == f">={lowest}"
+    assert tools["mypy"]["python_version"] == tools["pyright"]["pythonVersion"] == lowest
+    assert tools["ruff"]["target-version"] == f"py{lowest.replace('.', '')}"
+
+
 def test_everything_that_is_needed_is_pinned_as_it_is_installed_here() -> None:
     command = [sys.executable, "scripts/pins.py", "--check"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
