@@ -27,7 +27,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ....definitions._checks import count, flag, names, seconds, text
 from ....definitions._exceptions import Withheld
@@ -36,7 +36,7 @@ from ....errors import DefinitionError
 from ._gate import Gate
 from ._history import History, Shelf
 from ._posts import Posts
-from ._request import STREAM_FOR
+from ._request import STREAM_BEGUN, STREAM_FOR
 from ._sdk import SdkServer
 
 _SUBJECT: Final = "HttpOptions"
@@ -202,9 +202,26 @@ def _app_of(
     lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]],
     options: HttpOptions,
 ) -> Starlette:
-    app = Starlette(routes=routes, middleware=middleware, lifespan=lifespan)
+    app = Starlette(routes=routes, middleware=[Middleware(_Beginnings), *middleware], lifespan=lifespan)
     setattr(app.state, STREAM_FOR, options.stream_for)
     return app
+
+
+class _Beginnings:
+    """Middleware that lets who handles a request know when the first bytes of its answer are on their way."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = scope[STREAM_BEGUN] = trio.Event()
+
+        async def sent(message: Message) -> None:
+            await send(message)
+            if message.get("body"):
+                begun.set()
+
+        await self._app(scope, receive, sent)
 
 
 @asynccontextmanager

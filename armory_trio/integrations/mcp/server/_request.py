@@ -16,6 +16,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from starlette.requests import Request
 
 from ....definitions import RequestContext
 from ....engine._concurrency import open_private_nursery
@@ -29,6 +30,9 @@ Context: TypeAlias = "ServerRequestContext[Hub]"
 
 STREAM_FOR: Final = "armory_trio_stream_for"
 """Where the state of the ASGI application says how long a stream with an answer to come stays open."""
+
+STREAM_BEGUN: Final = "armory_trio_stream_begun"
+"""Where the scope of an ASGI request has the event that is set with the first bytes of its answer."""
 
 _NOTHING: Final[Mapping[str, str]] = {}
 
@@ -125,15 +129,17 @@ async def streaming(context: Context) -> AsyncGenerator[None]:
     if not isinstance(period, int | float) or context.close_sse_stream is None:
         yield
         return
+    begun = cast("trio.Event", cast("Request", context.request).scope[STREAM_BEGUN])
     async with open_private_nursery() as nursery:
-        nursery.start_soon(_close_streams, context.close_sse_stream, period, name="armory_trio: mcp stream")
+        nursery.start_soon(_close_streams, context.close_sse_stream, period, begun, name="armory_trio: mcp stream")
         try:
             yield
         finally:
             nursery.cancel_scope.cancel("there is nothing more to stream")
 
 
-async def _close_streams(close: Callable[[], Awaitable[object]], period: float) -> None:
+async def _close_streams(close: Callable[[], Awaitable[object]], period: float, begun: trio.Event) -> None:
+    await begun.wait()  # the first event is the place to come back to: without it the client's call would be lost
     while True:
         await trio.sleep(period)
         await close()

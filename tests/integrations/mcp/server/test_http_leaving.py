@@ -123,6 +123,16 @@ async def test_a_stream_that_is_closed_before_the_answer_is_resumed_and_brings_i
     assert again == "done"
 
 
+@requirement("mcp-server.http.resume")
+async def test_no_stream_is_closed_before_its_client_has_a_place_to_come_back_to() -> None:
+    held = Held()
+    options = HttpOptions(stream_for=1e-9)  # over at once, as on a server that had no time for a while
+    async with over_http(held.toolbox, options) as (url, _), session(url) as raw:
+        streams = [await raw.events_until(call(number, "held"), 99) for number in range(1, 31)]
+
+    assert [[data for _, data in events] for events in streams] == [[""]] * 30
+
+
 @requirement("mcp-server.arguments")
 def test_streams_that_are_closed_need_something_to_be_resumed_from() -> None:
     with pytest.raises(DefinitionError, match="kept_events"):
