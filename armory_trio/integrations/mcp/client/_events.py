@@ -113,7 +113,7 @@ class Sifted(httpx2.AsyncByteStream):
         if self._request_id is not None and not is_told:
             return answer_in(data, self._request_id, self._record.name)
         if message is None:
-            self._record.skip("an event that is no message", data)
+            self._record.skip(f"an event of {len(data):,} bytes that is no message", data)
             return b""
         if told is None:
             return data

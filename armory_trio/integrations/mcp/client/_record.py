@@ -193,12 +193,16 @@ class LinkRecord:
         self.ended.set()
 
     def skip(self, what: str, line: bytes) -> None:
-        """Something that is no message was skipped."""
+        """Something that is no message was skipped. How it begins is for who debugs: it may be part of a result."""
         self.stray += 1
         if self.stray <= _TOLD_AT_MOST:
-            shown = line[:_SHOWN].decode("utf-8", "backslashreplace")
             more = "; what follows of this kind is only counted" if self.stray == _TOLD_AT_MOST else ""
-            _log.warning("the MCP server %r sent %s, which was skipped: %r%s", self.name, what, shown, more)
+            _log.warning("the MCP server %r sent %s, which was skipped%s", self.name, what, more)
+            _log.debug("what the MCP server %r sent begins: %r", self.name, line[:_SHOWN])
+
+    def not_killed(self, pid: int) -> None:
+        """The server's process could not be ended."""
+        _log.warning("the process of the MCP server %r, %d, could not be killed, and is left behind", self.name, pid)
 
     def said(self, line: bytes) -> None:
         """The server wrote a line to its standard error."""

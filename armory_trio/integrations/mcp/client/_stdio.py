@@ -132,7 +132,7 @@ def read_line(line: bytes | TooLong, record: LinkRecord) -> JSONRPCMessage | Non
     message, told = message_of(line)
     if message is not None:
         return message
-    record.skip("a line that is no message", line)
+    record.skip(f"a line of {len(line):,} bytes that is no message", line)
     if isinstance(told, dict):
         given = cast("dict[str, object]", told)
         return None if "method" in given else _no_answer(given.get("id"), "is no message of JSON-RPC", record)
@@ -258,4 +258,4 @@ class _Pipes:
             await self._written.wait()
         await self._into.aclose()
         if not await stop(self._process, server):
-            self._record.skip("a process that cannot be killed", str(self._process.pid).encode())
+            self._record.not_killed(self._process.pid)

@@ -318,6 +318,21 @@ async def test_what_is_no_message_is_skipped_and_told_up_to_a_bound(caplog: pyte
 
 
 @requirement("mcp-client.stray")
+@pytest.mark.parametrize("tool", ["oversized", "shapeless"])
+async def test_how_a_skipped_line_begins_is_shown_only_to_who_debugs(
+    tool: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with open_rough(server(max_message=1_000_000)) as rough:
+        with caplog.at_level(logging.DEBUG, "armory_trio.mcp"):
+            await rough.call(tool)
+        told = {record.levelno: record.getMessage() for record in caplog.records if "sent" in record.getMessage()}
+
+    assert "which was skipped" in told[logging.WARNING]
+    assert "jsonrpc" not in told[logging.WARNING]
+    assert "jsonrpc" in told[logging.DEBUG]
+
+
+@requirement("mcp-client.stray")
 @pytest.mark.parametrize("tool", ["oversized", "shapeless", "doubled", "fractional"])
 async def test_an_answer_that_cannot_be_read_ends_its_own_call(tool: str) -> None:
     async with open_rough(server(max_message=1_000_000)) as rough:
