@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import enum
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, cast
 
 import pytest
 from msgspec import Meta
 
-from armory_trio import InvalidArguments, tool
+from armory_trio import DefinitionError, InvalidArguments, tool
 from armory_trio.definitions._canonical import thaw_json
 from armory_trio.definitions.contracts import contract_from_schema, contract_from_signature
 from tests.requirements import requirement
@@ -155,3 +156,46 @@ def test_a_schema_can_be_used_twice_and_stays_as_it_was() -> None:
 
     assert before == TREE
     assert thaw_json(first.schema) == thaw_json(second.schema)
+
+
+TEXT: Schema = {"type": "string"}
+OF_U: Schema = {"$ref": "#/$defs/U"}
+
+
+@requirement("contracts.schema.loops")
+@pytest.mark.parametrize(
+    ("definitions", "place"),
+    [
+        ({"U": {"anyOf": [TEXT, OF_U]}}, "$defs.U"),
+        ({"U": {"type": "string", "oneOf": [{"minLength": 3}, OF_U]}}, "$defs.U"),
+        ({"U": OF_U}, "$defs.U"),
+        ({"U": {"not": OF_U}}, "$defs.U"),
+        ({"U": {"anyOf": [TEXT, {"title": "once more", "allOf": [OF_U]}]}}, "$defs.U"),
+        ({"U": {"$dynamicAnchor": "u", "anyOf": [TEXT, {"$dynamicRef": "#u"}]}}, "$defs.U"),
+        ({"V": OF_U, "U": {"anyOf": [TEXT, {"$ref": "#/$defs/V"}]}}, "$defs.V"),
+        ({"U": {"anyOf": [TEXT, {"anyOf": [{"type": "null"}, OF_U]}]}}, "$defs.U"),
+    ],
+)
+def test_what_is_its_own_alternative_is_refused_at_definition(definitions: Schema, place: str) -> None:
+    with pytest.raises(DefinitionError, match=rf"at {re.escape(place)}.* is its own alternative"):
+        contract_from_schema({"properties": {"u": OF_U}, "$defs": definitions})
+
+
+@requirement("contracts.schema.loops")
+def test_parts_that_repeat_the_whole_and_say_more_are_followed() -> None:
+    small: Schema = {"allOf": [OF_U, {"required": ["small"]}]}
+    large: Schema = {"allOf": [OF_U, {"required": ["large"]}]}
+    whole: Schema = {"type": "object", "oneOf": [{"$ref": "#/$defs/small"}, {"$ref": "#/$defs/large"}]}
+    schema: Schema = {"properties": {"u": OF_U}, "$defs": {"U": whole, "small": small, "large": large}}
+
+    assert accepts(schema, {"u": {"small": 1}})
+    assert not accepts(schema, {"u": {"other": 1}})
+
+
+@requirement("contracts.schema.loops")
+def test_what_comes_back_inside_of_a_value_is_recursion_and_no_loop() -> None:
+    tree: Schema = {"anyOf": [{"type": "null"}, {"type": "object", "properties": {"next": OF_U}}]}
+    schema: Schema = {"properties": {"u": OF_U, "like": {"const": {"anyOf": [OF_U]}}}, "$defs": {"U": tree}}
+
+    assert accepts(schema, {"u": {"next": {"next": None}}})
+    assert not accepts(schema, {"u": {"next": 1}})

@@ -123,6 +123,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "No schema and an empty one mean no arguments; a root that does not say how open it is is closed, also over "
         "references and alternatives; the caller's schema is never changed.",
     ),
+    "contracts.schema.loops": Requirement(
+        "design 5",
+        "A schema that is its own alternative decides nothing and is refused at definition, with the place; one that "
+        "comes back inside of a value, or with more to say, is followed.",
+    ),
     "contracts.schema.hard": Requirement(
         "field cases 35 to 39, surroundings 9",
         "Objects without a type, texts beside choices, alternatives inside of lists, references of every form, "

@@ -16,17 +16,21 @@ def compile_schema(root: dict[str, object], subject: str, *, formats: bool, fiel
     """The validator of *root*, which never looks anything up elsewhere.
 
     Raises:
-        DefinitionError: It is no legal schema, or refers to another document.
+        DefinitionError: It is no legal schema, refers to another document, or is its own alternative.
     """
     from jsonschema_rs import ValidationError, validator_for  # noqa: PLC0415  # only tools with a schema of their own pay for it
 
+    from ._loops import refuse_loops  # noqa: PLC0415  # as above
+
     try:
-        return validator_for(root, validate_formats=formats, offline=True)
+        validator = validator_for(root, validate_formats=formats, offline=True)
     except ValidationError as error:
         place = path_text(error.instance_path) or _reference_place(root, error.message)
         raise DefinitionError(subject, f"{field} at {place}" if place else field, error.message) from error
     except ValueError as error:
         raise DefinitionError(subject, field, str(error)) from error
+    refuse_loops(root, subject, field)
+    return validator
 
 
 def _reference_place(root: object, message: str) -> str:
