@@ -12,6 +12,7 @@ import pickle
 import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import ModuleType
 from typing import Final, cast
 
 import attrs
@@ -90,7 +91,15 @@ def reachable(roots: Iterable[object]) -> Iterator[object]:
             continue
         seen.add(id(thing))
         yield thing
-        waiting += gc.get_referents(thing)
+        waiting += _referents(thing)
+
+
+def _referents(thing: object) -> list[object]:
+    if type(thing) is ModuleType:
+        # Its names alone. Python 3.12's `_asyncio` has its free objects to show as well, and whoever takes hold of one
+        # and lets it go frees it again: the next to look walks in a circle, or crashes.
+        return [thing.__dict__]
+    return gc.get_referents(thing)
 
 
 def _attributes(value: object) -> str:
