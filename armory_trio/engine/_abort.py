@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,13 @@ _TIMED: Final[dict[str, tuple[str, str]]] = {
     "deadline": ("DEADLINE_EXCEEDED", "the deadline of the call passed"),
     "idle": ("IDLE_TIMEOUT", "the tool showed no sign of life within its idle timeout"),
 }
+
+_MANY: Final = 1_000
+"""Live executions from which on the garbage collector waits until all that are stopped together have been asked.
+
+Nothing of what is made meanwhile can be garbage, and the collector would look through it, and through all executions,
+again and again: half of the time for which the scheduler stands still.
+"""
 
 _CALLER_STOPPED: Final = "its caller was asked to stop"
 
@@ -147,9 +155,14 @@ def _all_at_once(core: Core) -> Generator[None]:
         yield
         return
     hooks.sweep = sweep = Sweep(core.now())
+    uncollected = len(core.live) >= _MANY and gc.isenabled()
+    if uncollected:
+        gc.disable()
     try:
         yield
     finally:
+        if uncollected:
+            gc.enable()
         hooks.sweep = None
         if sweep.cut:
             core.timers.look(core.now() + RELEASE_AFTER, sweep.cut)

@@ -15,6 +15,7 @@ from armory_trio import Retention, Supervisor, Toolbox, ToolCall, ToolContext, o
 from armory_trio.definitions import Effect
 from armory_trio.engine._abort import abort_each
 from armory_trio.engine._execution import Record
+from armory_trio.engine._lifecycle import Abort, AbortSource
 from tests.requirements import requirement
 
 DEPTHS = (100, 200, 400)
@@ -169,3 +170,33 @@ def frames_of_the_engine() -> int:
     files = {abort_each.__code__.co_filename, Supervisor.abort.__code__.co_filename}
     found = [each for each in gc.get_objects() if isinstance(each, FrameType)]
     return sum(frame.f_code.co_filename in files for frame in found)
+
+
+@requirement("engine.abort-kept")
+@pytest.mark.parametrize(("many", "enabled", "meanwhile"), [(10, True, False), (10, False, False), (11, True, True)])
+async def test_while_very_many_are_stopped_the_garbage_collector_waits_and_is_then_as_it_was(
+    many: int, enabled: bool, meanwhile: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+
+    def noted(source: AbortSource, reason: str, at: float) -> Abort:
+        seen.append(gc.isenabled())
+        return Abort(source, reason, at)
+
+    monkeypatch.setattr("armory_trio.engine._abort._MANY", many)
+    monkeypatch.setattr("armory_trio.engine._abort.Abort", noted)
+    async with open_supervisor(TOOLS) as supervisor:
+        for _ in range(10):
+            supervisor.start(ToolCall("wait"))
+        await trio.testing.wait_all_tasks_blocked()
+        try:
+            if not enabled:
+                gc.disable()
+            supervisor.abort("enough", tool_name="wait")
+            after = gc.isenabled()
+        finally:
+            gc.enable()
+        await supervisor.wait_idle()
+
+    assert seen == [meanwhile] * 10
+    assert after == enabled

@@ -241,7 +241,9 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 8, armorer-core 2M", "A supervisor cancelled at any step of the scheduler ends with everything settled."
     ),
     "engine.abort-kept": Requirement(
-        "design 14", "Stopping many at once keeps nothing of the engine's stack for each of them."
+        "design 14",
+        "Stopping many at once keeps nothing of the engine's stack for each of them; while very many are asked, the garbage "
+        "collector waits, and is then as it was.",
     ),
     "engine.deep-nesting": Requirement(
         "design 6", "Calls nested deeper than Python's stack are shown and stopped like any other."
