@@ -13,7 +13,9 @@ from msgspec import Meta
 
 from armory_trio import DefinitionError, InvalidArguments, tool
 from armory_trio.definitions._canonical import thaw_json
-from armory_trio.definitions.contracts import contract_from_schema, contract_from_signature
+from armory_trio.definitions.contracts import _loops, contract_from_schema, contract_from_signature
+from armory_trio.definitions.contracts._fitting import target
+from armory_trio.definitions.contracts._loops import refuse_loops
 from tests.requirements import requirement
 
 Schema = dict[str, object]
@@ -174,6 +176,9 @@ OF_U: Schema = {"$ref": "#/$defs/U"}
         ({"U": {"$dynamicAnchor": "u", "anyOf": [TEXT, {"$dynamicRef": "#u"}]}}, "$defs.U"),
         ({"V": OF_U, "U": {"anyOf": [TEXT, {"$ref": "#/$defs/V"}]}}, "$defs.V"),
         ({"U": {"anyOf": [TEXT, {"anyOf": [{"type": "null"}, OF_U]}]}}, "$defs.U"),
+        ({"U": {"$anchor": "u", "anyOf": [TEXT, {"$ref": "#u"}]}}, "$defs.U"),
+        ({"U": {"$id": "http://example.com/u", "anyOf": [TEXT, {"$ref": ""}]}}, "$defs.U"),
+        ({"V": {"x-more": 1, **OF_U}, "U": {"x-more": 1, "anyOf": [TEXT, {"$ref": "#/$defs/V"}]}}, "$defs.V"),
     ],
 )
 def test_what_is_its_own_alternative_is_refused_at_definition(definitions: Schema, place: str) -> None:
@@ -190,6 +195,38 @@ def test_parts_that_repeat_the_whole_and_say_more_are_followed() -> None:
 
     assert accepts(schema, {"u": {"small": 1}})
     assert not accepts(schema, {"u": {"other": 1}})
+
+
+@requirement("contracts.schema.loops")
+@pytest.mark.parametrize("word", ["const", "default"])
+def test_a_value_that_looks_like_a_schema_is_no_loop(word: str) -> None:
+    like: Schema = {word: {"anyOf": [{"$ref": f"#/properties/like/{word}"}]}}
+
+    assert accepts({"properties": {"like": like}}, {"like": like[word]})
+
+
+@requirement("contracts.schema.loops")
+def test_a_reference_inside_a_schema_with_an_id_is_read_from_there() -> None:
+    inner: Schema = {"$id": "http://example.com/inner", "anyOf": [{"$ref": "#/$defs/U"}], "$defs": {"U": TEXT}}
+    schema: Schema = {"properties": {"a": inner}, "$defs": {"U": {"$ref": "#/properties/a"}}}
+
+    assert accepts(schema, {"a": "text"})
+    assert not accepts(schema, {"a": 1})
+
+
+@requirement("contracts.schema.loops")
+def test_each_schema_is_looked_at_once_however_many_lead_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up: list[str] = []
+
+    def counted(root: Schema, reference: str) -> object:
+        looked_up.append(reference)
+        return target(root, reference)
+
+    monkeypatch.setattr(_loops, "target", counted)
+    chain: Schema = {f"U{i}": {"anyOf": [{"$ref": f"#/$defs/U{i + 1}"}, TEXT]} for i in range(50)}
+    refuse_loops({"$ref": "#/$defs/U0", "$defs": {**chain, "U50": TEXT}}, "input", "input schema")
+
+    assert len(looked_up) == len(set(looked_up)) == 51
 
 
 @requirement("contracts.schema.loops")

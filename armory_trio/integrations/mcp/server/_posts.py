@@ -6,6 +6,10 @@ one id the first would wait for ever, and the other get either's answer.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
@@ -18,6 +22,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ._lines import Refused, line_of, message_of
+from ._request import ANSWERED_IN
+
+_Asked = tuple[str, str]
+"""A session, and the id of a request there."""
 
 _JSON: Final = "application/json"
 
@@ -34,11 +42,11 @@ class Posts:
         self._endpoint = endpoint
         self._most = most
         self._bounded = RequestBodyLimitMiddleware(self._read, most)
-        self._under_way: set[tuple[str, str]] = set()
-        """The requests that are being answered, by their session and id."""
+        self._under_way = Counter[_Asked]()
+        """How often each request is held: while it is posted, and while it is answered, which may take longer."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request. Cancelled: its id can be used again."""
+        """Answer one request. Cancelled: its id can be used again once nothing answers it any more."""
         posted = scope["method"] == "POST" and MCP_SESSION_ID_HEADER in Headers(scope=scope)
         await (self._bounded if posted else self._endpoint)(scope, receive, send)
 
@@ -58,7 +66,7 @@ class Posts:
             first = {"type": "http.request", "body": line_of(message)}
         await self._pass_on(asked, scope, _again(first, receive), send)
 
-    def _asked(self, session: str, message: object) -> tuple[str, str] | None:
+    def _asked(self, session: str, message: object) -> _Asked | None:
         """The request that *message* is; None if it is none.
 
         Raises:
@@ -72,15 +80,23 @@ class Posts:
             raise Refused(types.INVALID_REQUEST, f"Invalid request: a request with the id {message.id!r} is under way")
         return asked
 
-    async def _pass_on(self, asked: tuple[str, str] | None, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _pass_on(self, asked: _Asked | None, scope: Scope, receive: Receive, send: Send) -> None:
         if asked is None:
             await self._endpoint(scope, receive, send)
             return
-        self._under_way.add(asked)
-        try:
+        scope[ANSWERED_IN] = partial(self._held, asked)
+        with self._held(asked):
             await self._endpoint(scope, receive, send)
+
+    @contextmanager
+    def _held(self, asked: _Asked) -> Generator[None]:
+        self._under_way[asked] += 1
+        try:
+            yield
         finally:
-            self._under_way.discard(asked)
+            self._under_way[asked] -= 1
+            if not self._under_way[asked]:
+                del self._under_way[asked]
 
 
 def _again(first: Message, receive: Receive) -> Receive:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import attrs
@@ -33,6 +33,9 @@ STREAM_FOR: Final = "armory_trio_stream_for"
 
 STREAM_BEGUN: Final = "armory_trio_stream_begun"
 """Where the scope of an ASGI request has the event that is set with the first bytes of its answer."""
+
+ANSWERED_IN: Final = "armory_trio_answered_in"
+"""Where the scope of an ASGI request of a session has what makes the context in which it is answered."""
 
 _NOTHING: Final[Mapping[str, str]] = {}
 
@@ -100,6 +103,15 @@ ContextOf = Callable[[McpRequest], Awaitable[RequestContext | None] | RequestCon
 def connection_of(context: Context) -> Connection:
     """The connection that a request came over. The SDK keeps the way to it to itself."""
     return context.session._connection  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # as said
+
+
+def answering(context: Context) -> AbstractContextManager[None]:
+    """What the request is answered in: for as long its id is under way, wherever its client is."""
+    scope: object = getattr(context.request, "scope", None)
+    if not isinstance(scope, Mapping):
+        return nullcontext()
+    made = cast("Mapping[str, object]", scope).get(ANSWERED_IN)
+    return nullcontext() if made is None else cast("Callable[[], AbstractContextManager[None]]", made)()
 
 
 def request_of(context: Context, default: RequestContext | None, tool: str | None = None) -> McpRequest:

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from ....definitions._exceptions import Withheld
 from ._gate import Gate
 from ._hub import Hub
-from ._request import Context
+from ._request import Context, answering
 from ._whole import whole_model
 
 P = TypeVar("P", bound=BaseModel)
@@ -50,7 +50,7 @@ def add(
     """
 
     async def guarded(context: Context, params: P) -> R:
-        with gate.passing():
+        with gate.passing(), answering(context):
             try:
                 return whole_model(await handler(context, params))
             except MCPError as error:

@@ -6,8 +6,10 @@ import pytest
 import trio
 
 from armory_trio import Toolbox
+from armory_trio.integrations.mcp.server import HttpOptions
 from tests.integrations.mcp.server.serving import until_active
 from tests.integrations.mcp.server.test_http import HEADERS, Raw, call, hello, over_http, session
+from tests.integrations.mcp.server.test_http_leaving import Held
 from tests.integrations.mcp.server.test_lines import inquire
 from tests.requirements import requirement
 
@@ -37,6 +39,23 @@ async def test_a_request_whose_id_is_under_way_in_a_session_is_refused_and_the_f
     }
     assert '"3"' in other.text
     assert '"id":7,"result"' in answers[0]
+
+
+@requirement("mcp-server.ids", "mcp-server.http")
+async def test_an_id_is_under_way_until_its_request_is_answered_even_if_its_stream_was_closed_before() -> None:
+    held = Held()
+    async with over_http(held.toolbox, options=HttpOptions(stream_for=0.1)) as (url, _), session(url) as raw:
+        closed = await raw.post(call(7, "held"))
+        refused = await raw.post(call(7, "held"))
+        held.go_on.set()
+        place = closed.text.split("id: ")[1].split()[0]
+        [(_, answer)] = await raw.resume(place, 1)
+        again = await raw.post(call(7, "held"))
+    assert "result" not in closed.text
+    assert refused.status_code == 400
+    assert "a request with the id 7 is under way" in refused.text
+    assert '"id":7,"result"' in answer
+    assert '"done"' in again.text
 
 
 @requirement("mcp-server.ids", "mcp-server.http")
