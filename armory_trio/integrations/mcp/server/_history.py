@@ -94,19 +94,40 @@ class Shelf:
 
 
 class _Replay:
-    """What one client that came back is still to be sent of a stream: the newest, if that is more than is kept."""
+    """What one client that came back is still to be sent of a stream: of what is kept then the newest, and its answer.
+
+    It keeps nothing but that answer: a client that does not read holds no more than that.
+    """
 
     def __init__(self, last: _Event, events: _Events, most: int) -> None:
         self.stream = last.stream
-        self.left = deque((event for event in events if self.takes(event) and event.number > last.number), most)
         self.news = trio.Event()
+        self._events = events
+        self._left = deque[int]((), most)
+        self._end: _Event | None = None
+        for event in events:
+            if self.takes(event) and event.number > last.number:
+                self.put(event)
 
     def takes(self, event: _Event) -> bool:
         return event.stream == self.stream
 
     def put(self, event: _Event) -> None:
-        self.left.append(event)
-        self.news.set()
+        if self._end is None:
+            if event.ends:
+                self._end = event
+            else:
+                self._left.append(event.number)
+            self.news.set()
+
+    def next(self) -> _Event | None:
+        """The next that is to be sent; None if there is none yet."""
+        while self._left:
+            number = self._left.popleft()
+            found = next((event for event in self._events if event.number == number), None)
+            if found is not None:
+                return found
+        return self._end
 
 
 class History(EventStore):
@@ -159,8 +180,7 @@ class History(EventStore):
 
 async def _send_all(replay: _Replay, send_callback: EventCallback) -> str | None:
     while True:
-        while replay.left:
-            event = replay.left.popleft()
+        while (event := replay.next()) is not None:
             if event.written:
                 message = jsonrpc.jsonrpc_message_adapter.validate_python(json.loads(event.written), by_name=False)
                 await send_callback(EventMessage(message, str(event.number)))

@@ -405,6 +405,28 @@ async def test_several_who_come_back_at_once_each_get_their_answer() -> None:
 
 
 @requirement("mcp-server.http.resume")
+async def test_who_does_not_read_keeps_nothing_that_is_forgotten_but_its_answer() -> None:
+    history, sent = History(256, Shelf(10_000)), list[int]()
+    primed = await history.store_event("1", None)
+    read = trio.Event()
+
+    async def send(event: EventMessage) -> None:
+        sent.append(int(event.event_id or "0"))
+        await read.wait()
+
+    with trio.fail_after(5):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(history.replay_events_after, primed, send)
+            await trio.testing.wait_all_tasks_blocked()
+            told = [int(await history.store_event("1", _message(4_000)))]
+            await trio.testing.wait_all_tasks_blocked()
+            told += [int(await history.store_event("1", _message(4_000))) for _ in range(9)]
+            answer = int(await history.store_event("1", _answer(4_000)))
+            read.set()
+    assert sent == [told[0], told[-1], answer]
+
+
+@requirement("mcp-server.http.resume")
 async def test_who_reads_slowly_still_gets_the_answer_however_much_others_were_sent() -> None:
     history, sent = History(3, Shelf(10_000)), list[str | None]()
     primed = await history.store_event("1", None)
@@ -430,8 +452,8 @@ async def test_who_reads_slowly_still_gets_the_answer_however_much_others_were_s
 _ANSWER = jsonrpc.JSONRPCResponse(jsonrpc="2.0", id=1, result={})
 
 
-def _message() -> jsonrpc.JSONRPCMessage:
-    return jsonrpc.JSONRPCNotification(jsonrpc="2.0", method="x")
+def _message(size: int = 0) -> jsonrpc.JSONRPCMessage:
+    return jsonrpc.JSONRPCNotification(jsonrpc="2.0", method="x", params={"text": "x" * size})
 
 
 @requirement("mcp-server.http.gone")
