@@ -23,6 +23,7 @@ _SOONEST, _LATEST = 100, 60_000
 """Milliseconds after which the session may come back for the rest of a stream, whatever the server says: it would not bear a
 number below zero, and come back without a pause for zero."""
 
+_UTF_8: Final = ("utf-8", "utf8", "UTF-8", "UTF8")
 
 _TELLING: Final = (JSONRPCRequest, JSONRPCNotification)
 """What is no answer, and may come with one."""
@@ -64,6 +65,8 @@ class Sifted(httpx2.AsyncByteStream):
     """
 
     def __init__(self, response: httpx2.Response, request_id: int | str | None, record: LinkRecord, most: int) -> None:
+        if response.encoding in _UTF_8:
+            response.encoding = "utf-8-sig"  # a byte order mark in front is no part of the first line
         self._response = response
         self._events = aiter(httpx2.EventSource(response, max_event_size=most))
         self._request_id = request_id

@@ -74,6 +74,7 @@ BESIDE: Final[Mapping[str, Answers]] = {
     "an event of another kind": lambda request: stream(
         f"event: ping\ndata: x\n\n: note\n\ndata: {result(request, 'gone')}\n\n"
     ),
+    "a byte order mark in front": lambda request: stream(f"\ufeffdata: {result(request, 'gone')}\n\n"),
     "its id as a text": lambda request: events(result(str(request), "gone")),
     "in pieces of lines": lambda request: stream(
         "".join(f"data: {line}\r\n" for line in indented(result(request, "gone"))) + "\r\n"
