@@ -14,17 +14,8 @@ _REFERENCES: Final = ("$ref", "$dynamicRef")
 _APPLYING: Final = frozenset((*_ALTERNATIVES, *_REFERENCES, "allOf", "not"))
 _SAYING: Final = _APPLYING | frozenset(
     (
-        *(
-            "type",
-            "enum",
-            "const",
-            "format",
-            "pattern",
-            "minLength",
-            "maxLength",
-            "contentEncoding",
-            "contentMediaType",
-        ),
+        *("type", "enum", "const", "format", "pattern", "minLength", "maxLength"),
+        *("contentEncoding", "contentMediaType"),
         *("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
         *("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains", "minContains", "maxContains"),
         *("minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "required", "propertyNames"),
