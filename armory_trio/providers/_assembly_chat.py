@@ -89,7 +89,8 @@ class ChatAssembler(Assembler):
             said = error if isinstance(error, str) else word_or_none(error, "message", "code")
             self._lost = f"the provider sent an error: {shortened(said or 'without words')}"
             return
-        if not has(node, "choices"):
+        is_usage = has(node, "usage") and not has(node, "type")  # some servers send it last, without choices
+        if not has(node, "choices") and not is_usage:
             raise MessageError("$", node, _EVENTS)
         for at, choice in enumerate(items(field(node, "choices"), "$.choices", "a list of choices")):
             self._take_choice(choice, f"$.choices[{at}]")
@@ -141,14 +142,15 @@ class ChatAssembler(Assembler):
         known = len(self._calls.slots)
         slot = self._matcher.slot_of(piece)
         self._entries += self._calls.slots[known:]
-        if arguments or len(self._calls.slots) > known:
+        is_resent = slot is not None and _is_resent(slot, piece)
+        if (arguments and not is_resent) or len(self._calls.slots) > known:
             self._go_on()
         if slot is None:
             return
         if (extra := field(entry, "extra_content")) is not None:
             self._extras[slot.position] = extra
         if isinstance(arguments, str):
-            if not _is_resent(slot, piece):
+            if not is_resent:
                 self._calls.write(slot, arguments)
         elif arguments is not None:
             self._calls.put(slot, arguments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import ClassVar, Final
 
 from ._assembly import Assembler
@@ -28,13 +28,14 @@ _TWICE: Final = "its arguments came twice, and not alike"
 class _Item:
     """One output item while it comes in."""
 
-    __slots__ = ("entry", "index", "item_id", "slot")
+    __slots__ = ("entry", "index", "is_done", "item_id", "slot")
 
     def __init__(self, index: int | None, item_id: str | None, entry: Json, slot: Slot | None) -> None:
         self.index = index
         self.item_id = item_id
         self.entry = entry
         self.slot = slot
+        self.is_done = False
 
     def whole(self) -> Json:
         is_said = self.slot is not None and self.slot.has_begun
@@ -106,8 +107,8 @@ class ResponseAssembler(Assembler):
 
     def _in_turn(self, slot: Slot | None, number: int | None) -> None:
         """Refuse the call of *slot* when an event of it came late or twice."""
-        if slot is None or number is None:
-            return
+        if slot is None or number is None or number < 1:
+            return  # 0 and less are what servers write that don't count these events, though they count others
         before = self._numbers.get(slot.position, -1)
         if number < before or (number == before and self._is_counting):
             self._calls.doubt([slot], "its events came in another order than they were sent, or twice")
@@ -117,7 +118,8 @@ class ResponseAssembler(Assembler):
         """Take in *item*; answer its call."""
         kind = word(require_record(item, "$.item", "an output item"), "$.item", "type") or ""
         RESPONSES.read(item, "$.item", None)  # what is wrong with it is said now, and not at the end
-        known = self._known(item, index)
+        unfinished = frozenset(known for known in self._items if is_done and not known.is_done)
+        known = self._known(item, index, unfinished)
         if known is None:
             known = self._begin(item, kind, index)
         elif not is_done and known.slot is not None and known.slot.has_begun:
@@ -125,6 +127,7 @@ class ResponseAssembler(Assembler):
         entry = as_json(item)
         self._calls.keep_value(entry)
         known.entry = {**known.entry, **entry}
+        known.is_done = known.is_done or is_done
         if known.slot is not None:
             self._identify(known.slot, item)
         if known.slot is not None and is_done:  # what an item has at its beginning is no more than a seed
@@ -155,22 +158,18 @@ class ResponseAssembler(Assembler):
         slot.name = slot.name or (name if isinstance(name, str) else "")
         slot.wire_id = slot.wire_id or call_id
 
-    def _known(self, item: object, index: int | None) -> _Item | None:
-        """The item of which *item* is a later form."""
-        item_id, call_id = word_or_none(item, "id"), word_or_none(item, "call_id")
-        kind = word_or_none(item, "type")
-        for known in self._items:
-            if known.entry.get("type") != kind:
-                continue
-            if item_id and known.item_id:
-                if item_id == known.item_id and index in (None, known.index):
-                    return known
-                continue
-            same_index = index is not None and index == known.index
-            same_call = bool(call_id) and known.slot is not None and known.slot.wire_id == call_id
-            if same_index or (same_call and (index is None or known.index is None)):
+    def _known(self, item: object, index: int | None, renamed: Set[_Item] = frozenset()) -> _Item | None:
+        """The item of which *item* is a later form: by its id first, then by what else it says.
+
+        Some servers give an item another id in each event. Then a call is known by its own id, and of the items
+        *renamed* any by its place.
+        """
+        item_id, kind = word_or_none(item, "id"), word_or_none(item, "type")
+        alike = [known for known in self._items if known.entry.get("type") == kind]
+        for known in alike:
+            if item_id and item_id == known.item_id and index in (None, known.index):
                 return known
-        return None
+        return next((known for known in alike if _is_form_of(known, item, index, may_rename=known in renamed)), None)
 
     def _calls_at(self, node: object) -> list[Slot]:
         """The calls that a fragment can be meant for: by id first, then by index, then the one that is open."""
@@ -245,7 +244,7 @@ class ResponseAssembler(Assembler):
         mentioned: set[int] = set()
         for at, item in enumerate(output):
             kind = word(require_record(item, "$.response.output", "an output item"), "$.item", "type") or ""
-            known = self._known(item, at) or self._known(item, None)
+            known = self._known(item, at, frozenset(self._items)) or self._known(item, None)
             if known is None or kind == "function_call":
                 self._take_item(item, None if known is not None else at, is_done=True)
                 known = self._known(item, at) or self._known(item, None)
@@ -273,6 +272,17 @@ class ResponseAssembler(Assembler):
 
     def _dialect(self) -> Dialect:
         return RESPONSES
+
+
+def _is_form_of(known: _Item, item: object, index: int | None, *, may_rename: bool) -> bool:
+    """Whether *item*, which has another id than *known* or none, is a later form of it."""
+    call_id = word_or_none(item, "call_id")
+    same_index = index is not None and index == known.index
+    same_call = bool(call_id) and known.slot is not None and known.slot.wire_id == call_id
+    if same_call and (same_index or index is None or known.index is None):
+        return True
+    has_other_id = bool(word_or_none(item, "id") and known.item_id)
+    return same_index and (not has_other_id or (may_rename and known.slot is None))
 
 
 def _index(node: object) -> int | None:

@@ -47,6 +47,10 @@ READABLE: dict[str, tuple[list[Json], list[tuple[str, Json]]]] = {
         [chat_delta(0, None, "read", '{"path"'), chat_delta(0, "x", None, ': "a"}')],
         [("read", A)],
     ),
+    "the tokens used last, without choices": (
+        [chat_delta(0, "x", "read", TEXT_A), END, {"object": "chat.completion.chunk", "usage": {"total_tokens": 5}}],
+        [("read", A)],
+    ),
     "empty id and empty name in later chunks": (
         [chat_delta(0, "x", "read", ""), chat_delta(0, "", "", TEXT_A)],
         [("read", A)],
@@ -142,6 +146,13 @@ READABLE: dict[str, tuple[list[Json], list[tuple[str, Json]]]] = {
         [("read", A)],
     ),
 }
+
+
+@requirement("assembly.sent-again")
+def test_the_whole_call_once_more_behind_the_end_takes_nothing_back() -> None:
+    call = chat_delta(0, "x", "read", TEXT_A)
+
+    assert runnable(assembled(ChatAssembler(), [call, END, call])) == [("read", A)]
 
 
 @requirement("assembly.matching")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import cast
 
 import pytest
@@ -36,6 +37,25 @@ def changed(kind: str, **fields: object) -> list[Json]:
 DELTA, DONE = "function_call_arguments.delta", "function_call_arguments.done"
 ADDED, ITEM = "output_item.added", "output_item.done"
 
+
+def renamed(events: list[Json]) -> list[Json]:
+    """The events of a server that gives an item another id wherever it speaks of it."""
+    events = copy.deepcopy(events)
+    for at, event in enumerate(events):
+        whole = cast("Json", event.get("response", {}))
+        for item in (event.get("item"), *cast("list[Json]", whole.get("output", []))):
+            if item is not None:
+                cast("Json", item)["id"] = f"item_{at}"
+        if "item_id" in event:
+            event["item_id"] = f"piece_{at}"
+    return events
+
+
+def numbered(numbers: Callable[[int, str], int]) -> list[Json]:
+    """The events with numbers that are made of their place and their kind."""
+    return [{**event, "sequence_number": numbers(at, str(event["type"]))} for at, event in enumerate(EVENTS)]
+
+
 READABLE: dict[str, list[Json]] = {
     "all that there is": EVENTS,
     "no pieces": without(DELTA),
@@ -54,6 +74,17 @@ READABLE: dict[str, list[Json]] = {
         *changed(DELTA, item_id="other")[:-1],
         {"type": "response.completed", "response": response("completed")},
     ],
+    "another id of the item wherever it is spoken of": renamed(EVENTS),
+    "another id of the item wherever it is spoken of, and no finished items at the end": [
+        *renamed(EVENTS[:-1]),
+        {"type": "response.completed", "response": response("completed")},
+    ],
+    "numbers from 0": numbered(lambda at, _: at),
+    "numbers from 1": numbered(lambda at, _: at + 1),
+    "one number for all": numbered(lambda _, __: 7),
+    "numbers that are 0 for all that is whole": numbered(lambda at, kind: 0 if "done" in kind else at + 1),
+    "numbers that are 0 for all pieces": numbered(lambda at, kind: 0 if "delta" in kind else at + 1),
+    "numbers that are -1 for all but the frame": numbered(lambda at, kind: at if kind.count(".") == 1 else -1),
 }
 
 
@@ -114,6 +145,41 @@ REFUSED: dict[str, tuple[list[Json], list[str | None]]] = {
 @pytest.mark.parametrize(("events", "expected"), REFUSED.values(), ids=REFUSED.keys())
 def test_a_call_that_is_not_the_same_each_time_is_refused(events: list[Json], expected: list[str | None]) -> None:
     assert codes(assembled(ResponseAssembler(), events)) == expected
+
+
+@requirement("assembly.message")
+def test_items_whose_id_is_another_in_each_event_are_kept_once() -> None:
+    thought: Json = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "So."}]}
+    begun: Json = {"type": f"response.{ADDED}", "output_index": 0, "item": {"type": "reasoning", "summary": []}}
+    whole: Json = {"type": f"response.{ITEM}", "output_index": 0, "item": thought}
+    calls = [
+        {**event, "output_index": cast("int", event["output_index"]) + 1}
+        for event in without("created", "completed")
+        if "output_index" in event
+    ]
+    output = [thought, *(response_item(at, call) for at, call in enumerate(CALLS))]
+    end: Json = {"type": "response.completed", "response": response("completed", output)}
+    assembler = ResponseAssembler()
+
+    turn = assembled(assembler, renamed([begun, whole, *calls, end]))
+
+    assert runnable(turn) == BOTH
+    kept = cast("list[Json]", assembler.message()["output"])
+    assert [item["type"] for item in kept] == ["reasoning", "function_call", "function_call"]
+    assert kept[0]["summary"] == thought["summary"]
+
+
+@requirement("assembly.message")
+def test_items_of_one_kind_under_one_index_are_kept_each() -> None:
+    events: list[Json] = [
+        {"type": f"response.{kind}", "output_index": 0, "item": {"type": "reasoning", "id": id, "summary": []}}
+        for id in ("rs_0", "rs_1")
+        for kind in (ADDED, ITEM)
+    ]
+    assembler = ResponseAssembler()
+    assembled(assembler, [*events, {"type": "response.completed", "response": response("completed")}])
+
+    assert [item["id"] for item in cast("list[Json]", assembler.message()["output"])] == ["rs_0", "rs_1"]
 
 
 @requirement("assembly.undecidable-refused")
