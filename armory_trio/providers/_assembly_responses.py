@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import ClassVar, Final
 
 from ._assembly import Assembler
@@ -158,7 +159,7 @@ class ResponseAssembler(Assembler):
         slot.name = slot.name or (name if isinstance(name, str) else "")
         slot.wire_id = slot.wire_id or call_id
 
-    def _known(self, item: object, index: int | None, renamed: Set[_Item] = frozenset()) -> _Item | None:
+    def _known(self, item: object, index: int | None, renamed: AbstractSet[_Item] = frozenset()) -> _Item | None:
         """The item of which *item* is a later form: by its id first, then by what else it says.
 
         Some servers give an item another id in each event. Then a call is known by its own id, and of the items

@@ -172,8 +172,8 @@ def test_items_whose_id_is_another_in_each_event_are_kept_once() -> None:
 @requirement("assembly.message")
 def test_items_of_one_kind_under_one_index_are_kept_each() -> None:
     events: list[Json] = [
-        {"type": f"response.{kind}", "output_index": 0, "item": {"type": "reasoning", "id": id, "summary": []}}
-        for id in ("rs_0", "rs_1")
+        {"type": f"response.{kind}", "output_index": 0, "item": {"type": "reasoning", "id": rs, "summary": []}}
+        for rs in ("rs_0", "rs_1")
         for kind in (ADDED, ITEM)
     ]
     assembler = ResponseAssembler()
