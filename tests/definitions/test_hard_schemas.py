@@ -176,6 +176,8 @@ OF_U: Schema = {"$ref": "#/$defs/U"}
         ({"U": {"$dynamicAnchor": "u", "anyOf": [TEXT, {"$dynamicRef": "#u"}]}}, "$defs.U"),
         ({"V": OF_U, "U": {"anyOf": [TEXT, {"$ref": "#/$defs/V"}]}}, "$defs.V"),
         ({"U": {"anyOf": [TEXT, {"anyOf": [{"type": "null"}, OF_U]}]}}, "$defs.U"),
+        ({"U": {"allOf": [{}, {"title": "any"}, {"anyOf": [TEXT, OF_U]}]}}, "$defs.U"),
+        ({"U": {"allOf": [{}, OF_U]}}, "$defs.U"),
         ({"U": {"$anchor": "u", "anyOf": [TEXT, {"$ref": "#u"}]}}, "$defs.U"),
         ({"U": {"$id": "http://example.com/u", "anyOf": [TEXT, {"$ref": ""}]}}, "$defs.U"),
         ({"V": {"x-more": 1, **OF_U}, "U": {"x-more": 1, "anyOf": [TEXT, {"$ref": "#/$defs/V"}]}}, "$defs.V"),

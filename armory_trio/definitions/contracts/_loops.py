@@ -129,12 +129,13 @@ class _Document:
         known = self._onwards.get(id(schema))
         if known is not None:
             return known
-        said = [word for word in schema if word in _SAYING]
+        said = _said(schema)
         found: list[Schema] = []
         if len(said) == 1 and said[0] in _APPLYING:
             found = list(self._under(schema, said[0]))
-            if said[0] == "allOf" and len(found) != 1:
-                found = []
+            if said[0] == "allOf":
+                telling = [member for member in found if _said(member)]
+                found = telling if len(telling) == 1 else []
         self._onwards[id(schema)] = found
         return found
 
@@ -182,3 +183,8 @@ class _Document:
                 yield from (((*path, word, key), inner, resource) for key, inner in named.items())
             elif word not in _DATA:
                 yield (*path, word), member, resource
+
+
+def _said(schema: Schema) -> list[str]:
+    """The words of *schema* that say something of a value."""
+    return [word for word in schema if word in _SAYING]
