@@ -160,9 +160,8 @@ def test_null_stays_legal_beside_an_object_that_nothing_fits(
 def test_a_schema_that_refers_to_itself_in_its_own_place_says_nothing_by_it(
     provider: ProviderName, strict: Strictness, rules: str
 ) -> None:
-    schema = closed(
-        {"a": {"$ref": "#/$defs/L"}}, required=["a"], **{"$ref": "#", "$defs": {"L": {"$ref": "#/$defs/L"}}}
-    )
+    itself: Json = {"$ref": "#/$defs/L", "minLength": 0}  # one that says no more than that is refused at definition
+    schema = closed({"a": {"$ref": "#/$defs/L"}}, required=["a"], **{"$ref": "#", "$defs": {"L": itself}})
     tool = only(offered(schema, provider, strict))
 
     CHECKS[rules](plain(tool.schema))
@@ -344,6 +343,9 @@ def test_an_alternative_is_chosen_by_its_limits_too(
 
 
 AGAIN: Final[Json] = {"$ref": "#/$defs/U"}
+AND_MORE: Final[Json] = {"allOf": [AGAIN, {"minLength": 0}]}
+"""What repeats the whole has to say something more; else it is refused at definition."""
+
 COUNTS: Final[Json] = {"type": "object", "additionalProperties": {"type": "integer"}}
 INSIDE: Final = closed({"u": AGAIN}, required=["u"])
 
@@ -353,8 +355,8 @@ INSIDE: Final = closed({"u": AGAIN}, required=["u"])
 @pytest.mark.parametrize(
     ("place", "again", "values"),
     [
-        (AGAIN, {"anyOf": [COUNTS, AGAIN, TEXT]}, ["x", {"a": 1}, ["a", 1]]),
-        (INSIDE, {"anyOf": [AGAIN, {"type": "integer"}, TEXT]}, [{"u": "x"}, {"u": 5}, ["a", 1]]),
+        (AGAIN, {"anyOf": [COUNTS, AND_MORE, TEXT]}, ["x", {"a": 1}, ["a", 1]]),
+        (INSIDE, {"anyOf": [AND_MORE, {"type": "integer"}, TEXT]}, [{"u": "x"}, {"u": 5}, ["a", 1]]),
     ],
     ids=["written otherwise", "written as it is"],
 )
