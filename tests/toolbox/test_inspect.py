@@ -148,7 +148,7 @@ def test_the_shape_says_types_in_a_few_words(schema: object, words: str) -> None
 
     definitions: dict[str, object] = {
         "n": {"type": "integer"},
-        "itself": {"anyOf": [{"$ref": "#/$defs/itself"}, {"type": "null"}]},
+        "itself": {"anyOf": [{"$ref": "#/$defs/itself", "minLength": 1}, {"type": "null"}]},
     }
     if schema == {"$ref": "#/$defs/missing"}:
         definitions["missing"] = {"description": "of no type"}

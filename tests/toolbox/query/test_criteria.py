@@ -197,16 +197,17 @@ def test_arguments_are_asked_for_by_name_and_by_pieces_of_their_schema(criteria:
 def test_references_are_followed_or_asked_for_and_cycles_end() -> None:
     def run(arguments: dict[str, object]) -> None: ...
 
+    itself = {"allOf": [{"$ref": "#/$defs/loop"}, {"minLength": 1}]}
     schema: dict[str, object] = {
         "type": "object",
         "properties": {"a/b": {"$ref": "#/$defs/two%25"}, "loop": {"$ref": "#/$defs/loop"}, "gone": {"type": "null"}},
-        "$defs": {"two%": {"type": "string"}, "loop": {"anyOf": [{"$ref": "#/$defs/loop"}, {"type": "null"}]}},
+        "$defs": {"two%": {"type": "string"}, "loop": {"anyOf": [itself, {"type": "null"}]}},
     }
     tools = [define_tool(name="x", input=schema, execute=run)]
 
     assert found(tools, schema_matches={"a/b": {"type": "string"}}) == ["x"]
     assert found(tools, schema_matches={"a/b": {"$ref": "#/$defs/two%25"}}) == ["x"]
-    assert found(tools, schema_matches={"loop": {"anyOf": [{"$ref": "#/$defs/loop"}, {"type": "null"}]}}) == ["x"]
+    assert found(tools, schema_matches={"loop": {"anyOf": [itself, {"type": "null"}]}}) == ["x"]
     assert found(tools, schema_matches={"loop": {"type": "null"}}) == []
     assert found(tools, schema_matches={"gone": {"type": {"deep": {}}}}) == []
     assert found([define_tool(name="y", input={"type": "object"}, execute=run)], schema_matches={"a/b": {}}) == []
