@@ -26,7 +26,7 @@ from ._permits import Hook
 from ._plan import Plan
 from ._settlement import cancelled, decide, end, failed, finish, hand_on, returned
 from ._tool_context import Door, TaskContext
-from .placement import Placed, deliver_inline, place
+from .placement import VALUES, Placed, deliver_inline, place
 
 _log: Final = logging.getLogger("armory_trio.engine")
 
@@ -106,12 +106,13 @@ class Actor:
                 if begin is not None:
                     context = TaskContext(record, self._door) if plan.wants_context else None
                     value = await begin(record.validated, context)
-                    plain = type(value) in _JUST_VALUES
+                    plain = type(value) in VALUES
                     if not plain and type(value) in _NOT_YET_A_VALUE:
                         value = await deliver_inline(record, plan, value)
                 else:
                     placed = place(record, plan, self._door) if plan.bare else _wrapped(record, plan, self._door)
                     value = await placed.run()
+                    plain = plan.bare and type(value) in VALUES
                 completed = True
         except Exception as exc:
             failure = exc
@@ -132,9 +133,6 @@ class Actor:
         else:
             await _settle(record, plan, value, failure, completed=completed)
 
-
-_JUST_VALUES: Final = frozenset[type]((type(None), bool, int, float, str, bytes, list, tuple, dict))
-"""Of these types is no result that somebody has to act on, which the body may hand on."""
 
 _NOT_YET_A_VALUE: Final = frozenset[type]((AsyncGeneratorType, GeneratorType, CoroutineType))
 """What an async function may answer instead of a value, when it wraps another function."""

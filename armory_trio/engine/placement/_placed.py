@@ -15,8 +15,8 @@ from .._streams import ChunkSink, drive
 
 SyncGenerator = Generator[object, None, object]
 
-_VALUES: Final = frozenset[type]((type(None), bool, int, float, str, bytes, list, dict, tuple))
-"""Types that are values, seen at a glance."""
+VALUES: Final = frozenset[type]((type(None), bool, int, float, str, bytes, list, dict, tuple))
+"""Types that are values, seen at a glance: nothing that has to run, or that somebody has to act on."""
 
 
 class Placed(Protocol):
@@ -70,7 +70,7 @@ async def deliver(
 
 
 def _has_to_run(given: object) -> bool:
-    if type(given) in _VALUES:
+    if type(given) in VALUES:
         return False
     try:
         return inspect.isawaitable(given) or isinstance(given, AsyncGenerator | Generator)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 import outcome
 
 from .._execution import Record
@@ -46,12 +49,18 @@ async def deliver_inline(record: Record, plan: Plan, given: object) -> object:
 
 def place(record: Record, plan: Plan, door: Door) -> Placed:
     """The body of *record* where it belongs. A coroutine function needs no place: its execution's task is one."""
-    if plan.placement == "thread":
-        from ._thread import ThreadBody  # noqa: PLC0415  # who uses no thread does not pay for it
+    return _body_of(plan.placement)(record, plan, door)
 
-        return ThreadBody(record, plan, door)
-    if plan.placement == "process":
-        from ._process_body import ProcessBody  # noqa: PLC0415  # who uses no process does not pay for it
 
-        return ProcessBody(record, plan)
-    return TaskBody(record, plan, door)
+@cache
+def _body_of(placement: str) -> Callable[[Record, Plan, Door], Placed]:
+    """Who runs bodies there; who uses no threads or processes does not load what they need."""
+    if placement == "thread":
+        from ._thread import ThreadBody  # noqa: PLC0415  # as said
+
+        return ThreadBody
+    if placement == "process":
+        from ._process_body import ProcessBody  # noqa: PLC0415  # as said
+
+        return lambda record, plan, _: ProcessBody(record, plan)
+    return TaskBody

@@ -13,7 +13,7 @@ from .._execution import Record
 from .._plan import Plan
 from .._streams import ChunkSink, ThreadPump
 from .._tool_context import Door, ThreadContext
-from ._placed import SyncGenerator, deliver, never_run
+from ._placed import VALUES, SyncGenerator, deliver, never_run
 
 
 class Worker:
@@ -22,28 +22,42 @@ class Worker:
     Where the wait for the thread was cancelled, it is left to itself; `gone` tells when it really ended.
     """
 
-    __slots__ = ("_args", "_function", "_told", "result")
+    __slots__ = ("_args", "_ended", "_failure", "_function", "_told", "_value")
 
-    def __init__(self, function: Callable[..., object], *args: object) -> None:
+    def __init__(self, function: Callable[..., object], args: tuple[object, ...]) -> None:
         self._function = function
         self._args = args
         self._told: tuple[Token, Latch] | None = None
         """Whom to tell of the end, once the thread was left behind."""
-        self.result: outcome.Maybe[object] | None = None
+        self._ended = False
+        self._value: object = None
+        self._failure: BaseException | None = None
 
     async def gone(self) -> outcome.Maybe[object]:
         """Wait until a thread that was left behind has ended, and tell how. Cancelled: nothing has changed."""
         latch = Latch()
         self._told = current_token(), latch
-        if self.result is None:
+        if not self._ended:
             await latch.wait()
-        assert self.result is not None
-        return self.result
+        return outcome.Value(self._value) if self._failure is None else outcome.Error(self._failure)
+
+    def answer(self) -> object:
+        """What the function returned, once it has. Raises what it raised."""
+        if self._failure is None:
+            return self._value
+        try:
+            raise self._failure
+        finally:
+            del self  # its failure leads here: nothing shall be kept by the circle
 
     def work(self) -> None:
-        """The thread's work: make the call, and keep how it ended in `result`."""
-        # Set the result first, then look: `gone` does it the other way round, so that one of the two sees the other.
-        self.result = outcome.capture(self._function, *self._args)
+        """The thread's work: make the call, and keep how it ended."""
+        try:
+            self._value = self._function(*self._args)
+        except BaseException as exc:  # noqa: ASYNC103  # raised again where the answer is asked for
+            self._failure = exc.with_traceback(exc.__traceback__ and exc.__traceback__.tb_next)
+        # Say first that it ended, then look: `gone` does it the other way round, so that one of the two sees the other.
+        self._ended = True
         if self._told is not None:
             token, latch = self._told
             with suppress(trio.RunFinishedError):  # then nobody is there any more who could wait
@@ -69,6 +83,8 @@ class ThreadBody:
             given = plan.invoke(record.validated, context)  # making a generator runs nothing of its body
         else:
             given = await self._in_thread(plan.invoke, record.validated, context)
+            if type(given) in VALUES:
+                return given
         return await deliver(record, plan, given, self._pump)
 
     async def gone(self) -> outcome.Maybe[object] | None:
@@ -83,7 +99,7 @@ class ThreadBody:
 
     async def _in_thread(self, function: Callable[..., object], *args: object) -> object:
         record = self._record
-        self._worker = worker = Worker(function, *args)
+        self._worker = worker = Worker(function, args)
         record.in_thread = True
         name = f"armory:{record.id}"
         try:
@@ -91,10 +107,9 @@ class ThreadBody:
         except Exception:  # the system has no more threads
             self._worker, record.in_thread = None, False
             raise
-        assert worker.result is not None
         record.in_thread = False
         self._worker = None
-        return worker.result.unwrap()
+        return worker.answer()
 
     async def _pump(self, generator: SyncGenerator, sink: ChunkSink) -> None:
         pump = ThreadPump(self._record, sink, self._plan.tool.options.buffer)
