@@ -83,7 +83,7 @@ def parse(arguments: Sequence[str]) -> Options:
     )
     parser.add_argument("--large", action="store_true", help="measure the large rows too; they take many minutes")
     parser.add_argument("--quick", action="store_true", help="a tenth of the work and three rounds, for a first look")
-    parser.add_argument("--rounds", type=_rounds, metavar="N", help="samples of ours in each row; by default 3 to 15")
+    parser.add_argument("--rounds", type=_rounds, metavar="N", help="samples of ours in each row; by default 3 to 45")
     parser.add_argument(
         "--clock",
         choices=("wall", "cpu"),
