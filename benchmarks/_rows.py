@@ -215,7 +215,7 @@ ROWS: Final = (
         count=3_000,
         rounds=15,
         budget=1.4,
-        lengths=(_KEPT, 2 * _KEPT),
+        lengths=(_KEPT, 6 * _KEPT),  # several batches: in each, readers wake at other places
         judged_by="instructions",
     ),
     Row(
