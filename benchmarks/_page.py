@@ -1,4 +1,4 @@
-"""``python -m benchmarks._page``: put the tables of a run into the page about performance, between its two marks."""
+"""``python -m benchmarks._page``: put the tables of a run into the page about performance, each between its own marks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -18,31 +18,36 @@ from .peers._tables import Comparison
 
 PAGE: Final = ROOT / "docs" / "performance.md"
 
-_BEGIN: Final = "<!-- numbers: begin -->"
-_END: Final = "<!-- numbers: end -->"
+Place = Literal["numbers", "others"]
+"""What marks a place on the page: of the rows by hand, and of other packages."""
 
 
 class PageError(Exception):
-    """The page has no place for numbers."""
+    """The page has no place for these tables."""
 
 
-def filled(page: str, numbers: str) -> str:
-    """The page with *numbers* between the marks.
+def filled(page: str, place: Place, tables: str) -> str:
+    """The page with *tables* between the marks of *place*.
 
     Raises:
         PageError: The marks are not there, once each and in order.
     """
-    before, begin, rest = page.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not begin or not end or _BEGIN in rest or _END in after:
-        raise PageError(f"the page needs {_BEGIN} and then {_END}, once each")
-    return f"{before}{_BEGIN}\n\n{numbers}\n\n{_END}{after}"
+    first, last = f"<!-- {place}: begin -->", f"<!-- {place}: end -->"
+    before, begin, rest = page.partition(first)
+    _, end, after = rest.partition(last)
+    if not begin or not end or first in rest or last in after:
+        raise PageError(f"the page needs {first} and then {last}, once each")
+    return f"{before}{first}\n\n{tables}\n\n{last}{after}"
 
 
-def told(report: Report | None, comparison: Comparison | None) -> str:
-    """Everything in Markdown."""
-    parts = [] if report is None else list(_of_report(report))
-    return "\n\n".join(parts + ([] if comparison is None else list(_of_comparison(comparison))))
+def told(report: Report | None, comparison: Comparison | None) -> dict[Place, str]:
+    """What there is to tell, in Markdown, by its place."""
+    found: dict[Place, str] = {}
+    if report is not None:
+        found["numbers"] = "\n\n".join(_of_report(report))
+    if comparison is not None:
+        found["others"] = "\n\n".join(_of_comparison(comparison))
+    return found
 
 
 def _of_report(report: Report) -> Iterator[str]:
@@ -69,11 +74,14 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     report = None if given.report is None else msgspec.json.decode(given.report.read_bytes(), type=Report)
     comparison = None if given.peers is None else msgspec.json.decode(given.peers.read_bytes(), type=Comparison)
-    numbers = told(report, comparison)
+    found = told(report, comparison)
     if given.write:
-        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), numbers), encoding="utf-8")
+        page = PAGE.read_text(encoding="utf-8")
+        for place, tables in found.items():
+            page = filled(page, place, tables)
+        PAGE.write_text(page, encoding="utf-8")
     else:
-        print(numbers)
+        print("\n\n".join(found.values()))
     return 0
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks import _page
 from benchmarks._curves import CURVES, points_of, trace
-from benchmarks._page import PAGE, PageError, filled, told
+from benchmarks._page import PAGE, PageError, Place, filled, told
 from benchmarks._plots import draw_comparison, draw_report
 from benchmarks._report import Report
 from benchmarks._row import ROOT
@@ -92,14 +92,17 @@ def test_the_cheapest_stands_first_and_who_has_no_number_last() -> None:
 
 
 def test_a_page_gets_its_numbers_between_the_marks_and_keeps_the_rest() -> None:
-    numbers = told(made_up.report(), made_up.comparison())
+    tables = told(made_up.report(), made_up.comparison())
+    marked = "Before.\n\n<!-- numbers: begin -->\nold\n<!-- numbers: end -->\n\nAfter.\n"
 
-    once = filled("Before.\n\n<!-- numbers: begin -->\nold\n<!-- numbers: end -->\n\nAfter.\n", numbers)
+    assert list(tables) == ["numbers", "others"]
+    assert tables["others"].startswith("### Others, side by side\n")
+    once = filled(marked, "numbers", tables["numbers"])
 
     assert once.startswith("Before.\n\n<!-- numbers: begin -->\n\n### Against the work by hand\n")
     assert once.endswith("\n<!-- numbers: end -->\n\nAfter.\n")
     assert "old" not in once
-    assert filled(once, numbers) == once
+    assert filled(once, "numbers", tables["numbers"]) == once
     assert [cells(line) for line in once.splitlines() if line.startswith("| `")] == [
         [
             "`sequential`",
@@ -119,13 +122,18 @@ def test_a_page_gets_its_numbers_between_the_marks_and_keeps_the_rest() -> None:
 @pytest.mark.parametrize("page", ["", "<!-- numbers: end --><!-- numbers: begin -->", "<!-- numbers: begin -->" * 2])
 def test_a_page_without_a_place_for_numbers_is_refused(page: str) -> None:
     with pytest.raises(PageError, match="the page needs"):
-        filled(page, "numbers")
+        filled(page, "numbers", "tables")
 
 
-def test_the_page_about_performance_has_a_place_for_numbers() -> None:
+@pytest.mark.parametrize("place", ["numbers", "others"])
+def test_the_page_about_performance_has_a_place_for_each_run(place: Place) -> None:
     page = PAGE.read_text(encoding="utf-8")
+    other = "others" if place == "numbers" else "numbers"
 
-    assert filled(page, "numbers") != page
+    changed = filled(page, place, "tables")
+
+    assert changed != page
+    assert changed.count(f"<!-- {other}: begin -->") == 1
 
 
 def test_the_page_lists_every_row_with_its_budget() -> None:
