@@ -171,6 +171,7 @@ ORDER: Final = {
         "capacity/_foresight",
         "capacity/_planner",
         "capacity/__init__",
+        "keeping/_refusals",
         "keeping/_line",
         "keeping/_entries",
         "keeping/_ledger",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 import msgspec
 
@@ -14,6 +14,9 @@ from ._checks import near
 from ._outputs import OutputContract
 
 S = TypeVar("S", bound=msgspec.Struct)
+
+_ITSELF: Final = frozenset[type]((type(None), bool, str))
+"""What is JSON as it is, seen at a glance."""
 
 
 def call_to_json(call: ToolCall) -> dict[str, object]:
@@ -53,6 +56,9 @@ def result_to_json(result: ToolResult[object], output: OutputContract | None = N
     whole: dict[str, object] = {}
     for field in result.__struct_fields__:
         value = cast("object", getattr(result, field))
+        if type(value) in _ITSELF and field != "value":
+            whole[field] = value
+            continue
         try:
             if field == "value" and output is not None and result.outcome == "success":
                 whole[field] = output.dump(value)

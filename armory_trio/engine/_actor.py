@@ -102,8 +102,7 @@ class Actor:
         record.scope = scope = trio.CancelScope()
         try:
             with scope:
-                begin = plan.begin
-                if begin is not None:
+                if (begin := plan.begin) is not None:
                     context = TaskContext(record, self._door) if plan.wants_context else None
                     value = await begin(record.validated, context)
                     plain = type(value) in VALUES

@@ -22,7 +22,6 @@ from ._failures import PASSING, readable_error_of, without_wrapping
 from ._lifecycle import strongest
 from ._plan import Plan
 from ._tool_context import Door, TaskContext
-from .keeping._entries import begun_or_failed
 from .placement import Placed, place
 
 _GAVE_UP: Final = "a middleware stopped waiting for the tool, which cannot be interrupted"
@@ -109,6 +108,8 @@ class OnionBody:
                 self._must_be_wanted()
             record = self._record
             if record.entry is not None:
+                from .keeping._entries import begun_or_failed  # noqa: PLC0415  # only who has a key pays for it
+
                 revision = record.judged_in.policy_revision
                 await begun_or_failed(record.entry, revision, read_only=self._plan.read_only)
                 self._must_be_wanted()

@@ -114,7 +114,7 @@ class Actions:
         entry = self.record.entry
         if entry is None or entry.attempt_id is None:
             return
-        from .keeping._entries import FenceLost, LedgerUnavailable, refusal  # noqa: PLC0415  # loaded by then
+        from .keeping._refusals import FenceLost, LedgerUnavailable, refusal  # noqa: PLC0415  # only who has a key pays for it
 
         try:
             if not entry.started:

@@ -5,6 +5,7 @@ Times are seconds since 1970 on the clock of the store; durations are seconds.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
@@ -49,12 +50,14 @@ class LedgerKey(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The parts as a canonical JSON array, which can't be read in two ways."""
-        parts = (
-            (self.tenant, self.tool_id, self.key)
-            if self.host is None
-            else (self.tenant, self.tool_id, self.host, self.key)
-        )
-        return canonical_text(list(parts), mode="exact")
+        if self.host is None:
+            return _written(self.tenant, self.tool_id, self.key)
+        return _written(self.tenant, self.tool_id, self.host, self.key)
+
+
+@lru_cache(256, typed=True)  # it is asked for several times on the way of a call
+def _written(*parts: str) -> str:
+    return canonical_text(list(parts), mode="exact")
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):

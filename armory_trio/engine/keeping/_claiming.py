@@ -30,10 +30,11 @@ from .._plan import Plan
 from .._settlement import refuse, wake
 from .._waits import wait_for_else
 from ._deciding import decided, decides, may_wait, require_countable, require_heard, require_other
-from ._entries import Entry, FenceLost
+from ._entries import Entry
 from ._following import Elsewhere, above_of, joining
 from ._line import Place
 from ._recorded import LEDGER, Cycle, Joined, claimed
+from ._refusals import FenceLost
 
 _REFENCED_AT_MOST: Final = 8
 """Leases that may be over before the body of one call could begin; each time its key is claimed anew."""

@@ -53,7 +53,8 @@ from .._concurrency import is_cancelled, raise_interrupt
 from .._execution import Core, Record
 from .._permits import RECORD_TIMEOUT
 from .._plan import Plan
-from ._entries import Entry, LedgerUnavailable, done_within
+from ._entries import Entry, done_within
+from ._refusals import LedgerUnavailable
 
 _SILENCES: Final = 3
 """How often in a row the far side of one tool may be silent before `recover` asks it nothing more: a thousand attempts

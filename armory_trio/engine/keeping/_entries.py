@@ -5,23 +5,42 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 import msgspec
 import trio
 
-from ...definitions import EffectRecord, Idempotency, ToolFailure, ToolResult
+from ...definitions import EffectRecord, Idempotency, ToolResult
 from ...definitions._checks import a_kind
 from ...definitions._exceptions import Withheld
-from ...errors import ArmoryError
+from ...definitions._outputs import OutputContract
+from ...ledger import (
+    Answer,
+    Attempt,
+    Claim,
+    CloseWindow,
+    Complete,
+    Done,
+    Fresh,
+    Happened,
+    LedgerKey,
+    LedgerStore,
+    NoteCall,
+    NoteWait,
+    OpenWindow,
+    Operation,
+    Receipt,
+    Refused,
+    Release,
+    Resolve,
+    Start,
+    key_text,
+)
 from .._concurrency import Latch, raise_interrupt
 from .._permits import RECORD_TIMEOUT
 from ._line import Line
+from ._refusals import FenceLost, LedgerUnavailable, refusal
 from ._retelling import apart, written
-
-if TYPE_CHECKING:  # loaded by who has a key
-    from ...definitions._outputs import OutputContract
-    from ...ledger import Answer, Attempt, Happened, LedgerKey, LedgerStore, Operation, Receipt
 
 T = TypeVar("T")
 
@@ -29,14 +48,6 @@ _STOPPED: Final = frozenset(("CANCELLED", "TIMEOUT", "DEADLINE_EXCEEDED", "IDLE_
 """Codes of calls that were stopped by what concerns nobody but those who made them."""
 
 _log: Final = logging.getLogger("armory_trio.engine")
-
-
-class LedgerUnavailable(ArmoryError):
-    """The ledger did not answer, or not in time, so nothing that needs it may happen."""
-
-
-class FenceLost(ArmoryError):
-    """The attempt is not ours any more: its lease was over, and somebody else may have taken its place."""
 
 
 class Entry:
@@ -145,8 +156,6 @@ class Entry:
             FenceLost: It must not begin.
             LedgerUnavailable: Nobody knows whether that is written down, so it must not begin.
         """
-        from ...ledger import Start  # noqa: PLC0415  # loaded by then
-
         for caller in self.callers:
             if not caller.ended:  # who only started it need not be there any more
                 await caller.note_call()
@@ -161,8 +170,6 @@ class Entry:
         Raises:
             LedgerUnavailable: The call must not begin: nobody knows whether that is written down, or the lease is over.
         """
-        from ...ledger import Done, NoteCall  # noqa: PLC0415  # as above
-
         if self.noted:
             return
         if self.attempt_id is None:
@@ -188,16 +195,12 @@ class Entry:
             FenceLost: It must not change.
             LedgerUnavailable: Nobody knows whether that is written down, so it must not change.
         """
-        from ...ledger import OpenWindow  # noqa: PLC0415  # as above
-
         self._require(
             await self.do(OpenWindow(self.text, self.fence)),
             "the lease of the attempt is over, so nothing may be changed any more",
         )
 
     def _require(self, answer: Answer, otherwise: str) -> None:
-        from ...ledger import Done, Refused  # noqa: PLC0415  # as above
-
         if isinstance(answer, Refused):
             raise LedgerUnavailable(answer.reason)
         if not isinstance(answer, Done):
@@ -214,8 +217,6 @@ class Entry:
 
     async def _close(self, happened: Happened) -> None:
         """Shielded, and bounded; what can't be written is told by the result."""
-        from ...ledger import CloseWindow, Done  # noqa: PLC0415  # as above
-
         try:
             answer = await self.do(CloseWindow(self.text, self.fence, happened))
         except LedgerUnavailable as exc:
@@ -246,14 +247,10 @@ class Entry:
         Raises:
             LedgerUnavailable: Nobody knows whether that is written down.
         """
-        from ...ledger import NoteWait  # noqa: PLC0415  # as above
-
         await self.do(NoteWait(self.text, self.fence, key_text, waiting))
 
     async def end(self, result: ToolResult[object], output: OutputContract | None, *, attempts: int) -> None:
         """Write down how it ended: by its effect, never by the kind of its error. Shielded, and bounded."""
-        from ...ledger import Complete, Done, Refused  # noqa: PLC0415  # as above
-
         self.ended = True
         try:
             if not attempts and result.effect != "none" and not self.started:
@@ -284,8 +281,6 @@ class Entry:
             _log.warning("an attempt of %s could not be released: %s", self.execution_id, Withheld(exc))
 
     def _nothing(self) -> Operation:
-        from ...ledger import Complete, Release  # noqa: PLC0415  # as above
-
         # What was let go can't be released by name; that nothing came of it can be said. Where it goes on from a pause,
         # it waits as it did before.
         if not self.tried:
@@ -293,8 +288,6 @@ class Entry:
         return Complete(self.text, self.fence, "none", pause=self.goes_on)
 
     def _last_word(self, result: ToolResult[object], output: OutputContract | None, attempts: int) -> Operation:
-        from ...ledger import Complete  # noqa: PLC0415  # as above
-
         if self.pause is not None:
             text = written(result, output) if self.pause == "waits" else None
             return Complete(self.text, self.fence, result.effect, text, pause=True)
@@ -342,8 +335,6 @@ def _require_meant(operation: Operation, answer: object) -> None:
     Raises:
         LedgerUnavailable: It is none, or is about another key, or it lets somebody begin under a name that is not his.
     """
-    from ...ledger import Answer, Claim, Fresh, Refused, Resolve, key_text  # noqa: PLC0415  # loaded by then
-
     if not isinstance(answer, Answer):
         raise LedgerUnavailable(f"it answered {a_kind(answer)}, which is no answer")
     attempt = None if isinstance(answer, Refused) else answer.attempt
@@ -361,13 +352,12 @@ async def asked_within(ask: Callable[[], Awaitable[T]]) -> T:
         LedgerUnavailable: It may or may not have been done.
     """
     try:
-        with trio.fail_after(RECORD_TIMEOUT, shield=True):
+        with trio.move_on_after(RECORD_TIMEOUT, shield=True):
             return await ask()
-    except trio.TooSlowError as exc:
-        raise LedgerUnavailable(f"it did not answer within {RECORD_TIMEOUT:g} s") from exc
     except BaseException as exc:  # noqa: ASYNC103  # shielded: a Cancelled that comes here belongs to the store alone
         raise_interrupt(exc)
         raise LedgerUnavailable(f"{type(exc).__name__}: {exc}") from exc  # noqa: ASYNC104  # as said
+    raise LedgerUnavailable(f"it did not answer within {RECORD_TIMEOUT:g} s")
 
 
 async def begun_or_failed(entry: Entry, policy_revision: str, *, read_only: bool) -> None:
@@ -385,10 +375,3 @@ async def begun_or_failed(entry: Entry, policy_revision: str, *, read_only: bool
             entry.go_on_unrecorded()
             return
         raise refusal("its start can't be recorded", exc) from exc
-
-
-def refusal(what: str, why: Exception) -> ToolFailure:
-    """What a call fails with when *what* it must not do without the ledger, which gave *why*."""
-    return ToolFailure(
-        f"{what}: {why}", category="unavailable", code="LEDGER_UNAVAILABLE", retryable=True, effect="none"
-    )

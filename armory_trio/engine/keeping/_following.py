@@ -14,7 +14,8 @@ from .._lifecycle import FINAL
 from .._room import standing_of
 from .._settlement import wake
 from ..capacity import Claim, Refused
-from ._entries import Entry, LedgerUnavailable
+from ._entries import Entry
+from ._refusals import LedgerUnavailable
 
 _LOOK_AGAIN_AFTER: Final = 0.25
 """Seconds between two looks at an attempt that runs in another process."""

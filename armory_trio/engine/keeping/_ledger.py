@@ -13,6 +13,7 @@ from ...definitions._exceptions import Withheld
 from ...errors import StoreUnavailable
 from .._concurrency import Latch, is_cancelled, raise_interrupt
 from .._permits import RECORD_TIMEOUT
+from ._refusals import LedgerUnavailable
 
 if TYPE_CHECKING:  # loaded by who has a key
     from ...ledger import Attempt, LedgerStore, LeftBehind
@@ -121,7 +122,6 @@ class Ledger:
 
     async def _renew(self, entry: Entry) -> None:
         from ...ledger import FenceLost, Renew  # noqa: PLC0415  # loaded by then
-        from ._entries import LedgerUnavailable  # noqa: PLC0415  # as above
 
         try:
             if entry.attempt_id is None or entry.ended:

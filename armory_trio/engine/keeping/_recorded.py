@@ -23,7 +23,8 @@ from .._permits import Hook
 from .._plan import Plan
 from .._room import ask_for_room
 from .._settlement import answer, refuse
-from ._entries import Entry, LedgerUnavailable
+from ._entries import Entry
+from ._refusals import LedgerUnavailable
 from ._retelling import apart, read, without_content
 
 LEDGER: Final = "ledger"
