@@ -166,10 +166,11 @@ class Spans:
         if span is None:
             return
         try:
-            shot = execution.snapshot()
-            span.set_attributes(_final_attributes(shot))
-            if event.outcome == "error" and shot.error_category not in words.NO_FAILURE:
-                span.set_status(Status(StatusCode.ERROR))
+            if span.is_recording():
+                shot = execution.snapshot()
+                span.set_attributes(_final_attributes(shot))
+                if event.outcome == "error" and shot.error_category not in words.NO_FAILURE:
+                    span.set_status(Status(StatusCode.ERROR))
         finally:
             span.end()
 
