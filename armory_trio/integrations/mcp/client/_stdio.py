@@ -43,7 +43,8 @@ class Stdin:
     """What the session writes to: a line of messages that a task takes to the child's input, one at a time.
 
     The line has no bound of its own: there are at most as many requests in it as there are calls, which their host
-    bounds. A request that is withdrawn while it stands in line was never sent, and needs no cancelling.
+    bounds. A request that is withdrawn while it stands in line was never sent, and needs no cancelling. The first stands
+    in line until there is room for it: a child that reads again is not given what was withdrawn meanwhile.
     """
 
     def __init__(self, record: LinkRecord) -> None:
@@ -102,9 +103,11 @@ class Stdin:
         """
         while True:
             while self._line:
-                _, (message, data) = self._line.popitem(last=False)
-                self._answers -= not isinstance(message, JSONRPCRequest)
-                await self._write(message, data, stream)
+                await stream.wait_send_all_might_not_block()  # until then the first in line may still be withdrawn
+                if self._line:
+                    _, (message, data) = self._line.popitem(last=False)
+                    self._answers -= not isinstance(message, JSONRPCRequest)
+                    await self._write(message, data, stream)
             if self.closed:
                 return
             self._news = trio.Event()

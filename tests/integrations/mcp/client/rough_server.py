@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import cast
 
 WAY, _, MORE = (sys.argv[1] if len(sys.argv) > 1 else "").partition(":")
@@ -26,7 +27,7 @@ NAMES = (
     *("change", "remove", "mutable", "child", "mute", "error", "fail", "content", "ping", "ask", "sample", "roots"),
     *("sleep", "seen", "environment", "oversized", "shapeless", "structured", "deaf", "pid", "half", "nag", "sulk"),
     *("level", "hush", "visit", "doubled", "fractional", "pit", "shout", "storm", "after", "stranger", "wonder"),
-    "shuffle",
+    *("shuffle", "nap", "note"),
 )
 ODD_NAMES = ("", " ", "a b", "a\nb", "a\x00b", "n" * 300, "ünï", "a/b", "a:b", "a.b", "A", "a", "__class__", "fine")
 SELF: dict[str, object] = {"type": "object", "properties": {"next": {"$ref": "#"}}}
@@ -213,6 +214,14 @@ def call(request: object, name: str, arguments: dict[str, object], meta: dict[st
             text(request, "done")
         case "pid":
             text(request, os.getpid())
+        case "nap":
+            text(request, "good night")
+            while not Path(str(arguments["until"])).exists():
+                time.sleep(0.01)
+        case "note":
+            with Path(str(arguments["to"])).open("a", encoding="utf-8") as notes:
+                notes.write(f"{arguments['n']}\n")
+            text(request, "noted")
         case "half":
             half = b'{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"cut \\ud83d off \xff"}]}}'
             raw(half.replace(b"ID", str(request).encode()))
