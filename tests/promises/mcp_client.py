@@ -53,6 +53,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "An error of the tool is an error with its words; one of the protocol has the category that it means, and "
         "effect `none` exactly when it says that nothing was run.",
     ),
+    "mcp-client.bounds": Requirement(
+        "design 16",
+        "What a server says beside its results is kept up to a bound: words are cut with a mark, addresses are whole or left "
+        "out.",
+    ),
     "mcp-client.lost": Requirement(
         "field case 71",
         "A server that dies in a call makes it `CONNECTION_LOST`, with effect `unknown`, or `none` when the tool only "

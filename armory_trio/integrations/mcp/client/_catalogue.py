@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from ....definitions._canonical import canonical_text, sha256_hex
 from ....errors import JsonError
+from ._bounds import shortened, shortened_name
 
 _MOST_PAGES: Final = 2_000
 """Pages of one listing. A server that needs more than this has no end."""
@@ -52,12 +53,16 @@ class SetAside(msgspec.Struct, frozen=True):
     """A tool that is listed, but cannot be imported.
 
     Args:
-        name: Its name, as far as it has one.
+        name: Its name, as far as it has one; cut where it is longer than any that can be imported.
         reason: What is wrong with it.
     """
 
     name: str
     reason: str
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "name", shortened_name(self.name))
+        msgspec.structs.force_setattr(self, "reason", shortened(self.reason))
 
 
 class Page(msgspec.Struct, frozen=True):

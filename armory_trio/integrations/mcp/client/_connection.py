@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....toolbox import LiveToolbox, Toolbox
+from ._bounds import shortened_name
 from ._catalogue import Listed, SetAside
 from ._owner import Owner, State
 
@@ -55,7 +56,7 @@ class Connection:
     def server_version(self) -> str:
         """What the server calls itself, and its version; empty if it does not say or there is no link."""
         info = None if self._owner.link is None else self._owner.link.session.server_info
-        return "" if info is None else f"{info.name} {info.version}".strip()
+        return "" if info is None else shortened_name(f"{info.name} {info.version}".strip())
 
     @property
     def protocol_version(self) -> str | None:

@@ -18,10 +18,14 @@ from ....definitions import (
     TextResourceContent,
 )
 from ....definitions._call import Content, resource_name, resource_words
+from ._bounds import MOST_ADDRESS_BYTES, MOST_NAME_BYTES, fits, shortened, shortened_name
 
 _ROLES: Final[tuple[Literal["user", "assistant"], ...]] = ("user", "assistant")
 _SHOWN: Final = 2_000
 """Characters of something unknown that are shown."""
+
+_BEGINNING: Final = 100
+"""Characters that are shown of an address that is too long."""
 
 
 def value_of(answer: Mapping[str, object]) -> object:
@@ -97,6 +101,11 @@ def _unknown(entry: object) -> Content:
     return TextContent(f"[content of a kind that is not known here: {_shown(entry)}]")
 
 
+def _nameless(what: str, uri: str) -> str:
+    """What stands for something whose address is too long to be kept: a part of it would be the address of something else."""
+    return f"[{what}, whose address has {len(uri.encode()):,} bytes and is left out; it begins <{uri[:_BEGINNING]}]"
+
+
 def _shown(value: object) -> str:
     text = encode_json(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text) - _SHOWN:,} more characters)"
@@ -108,26 +117,29 @@ def _text(given: Mapping[str, object]) -> Content | None:
 
 
 def _image(given: Mapping[str, object]) -> Content | None:
-    data, kind = _bytes(given.get("data")), given.get("mimeType")
-    return ImageContent(data, kind) if data and isinstance(kind, str) and kind.startswith("image/") else None
+    data, kind = _bytes(given.get("data")), _kind(given)
+    return ImageContent(data, kind) if data and kind is not None and kind.startswith("image/") else None
 
 
 def _audio(given: Mapping[str, object]) -> Content | None:
-    data, kind = _bytes(given.get("data")), given.get("mimeType")
-    return AudioContent(data, kind) if data and isinstance(kind, str) and kind.startswith("audio/") else None
+    data, kind = _bytes(given.get("data")), _kind(given)
+    return AudioContent(data, kind) if data and kind is not None and kind.startswith("audio/") else None
+
+
+def _kind(given: Mapping[str, object]) -> str | None:
+    """The media type that is said; None for what can be none."""
+    kind = given.get("mimeType")
+    return kind if isinstance(kind, str) and kind and fits(kind, MOST_NAME_BYTES) else None
 
 
 def _link(given: Mapping[str, object]) -> Content | None:
     uri = given.get("uri")
     if not isinstance(uri, str) or not uri:
         return None
-    name, kind, description = (given.get(key) for key in ("name", "mimeType", "description"))
-    return LinkContent(
-        uri,
-        name if isinstance(name, str) else "",
-        kind if isinstance(kind, str) else None,
-        description if isinstance(description, str) else "",
-    )
+    called, description = (_said(given.get(key)) for key in ("name", "description"))
+    if not fits(uri, MOST_ADDRESS_BYTES):
+        return TextContent(_nameless(f"link {shortened_name(called)!r}", uri))
+    return LinkContent(uri, shortened_name(called), _kind(given), shortened(description))
 
 
 def _resource(given: Mapping[str, object]) -> Content | None:
@@ -135,15 +147,22 @@ def _resource(given: Mapping[str, object]) -> Content | None:
     if not isinstance(resource, dict):
         return None
     inner = cast("Mapping[str, object]", resource)
-    uri, kind, text = inner.get("uri"), inner.get("mimeType"), inner.get("text")
+    uri, text, media_type = inner.get("uri"), inner.get("text"), _kind(inner)
     if not isinstance(uri, str) or not uri:
         return None
-    media_type = kind if isinstance(kind, str) and kind else None
+    is_named = fits(uri, MOST_ADDRESS_BYTES)
     annotations = _annotations(_object(given.get("annotations")))
     if isinstance(text, str):
-        return TextResourceContent(uri, text, media_type, annotations)
+        whole = TextResourceContent(uri, text, media_type, annotations)
+        return whole if is_named else TextContent(f"{_nameless('resource', uri)}\n{text}")
     data = _bytes(inner.get("blob"))
+    if data is not None and not is_named:
+        return TextContent(_nameless(f"resource of {len(data):,} bytes, which are left out with it", uri))
     return None if data is None else BlobResourceContent(uri, data, media_type, annotations)
+
+
+def _said(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _annotations(given: Mapping[str, object]) -> ResourceAnnotations | None:
@@ -154,7 +173,7 @@ def _annotations(given: Mapping[str, object]) -> ResourceAnnotations | None:
     found = ResourceAnnotations(
         tuple(role for role in _ROLES if role in named),
         float(cast("float", priority)) if sound else None,
-        modified if isinstance(modified, str) else None,
+        modified if isinstance(modified, str) and fits(modified, MOST_NAME_BYTES) else None,
     )
     return None if found == ResourceAnnotations() else found
 

@@ -7,8 +7,10 @@ from typing import Final, Literal
 
 import msgspec
 
-from ....definitions import ToolFailure
+from ....content.truncation import truncate_error
+from ....definitions import ToolError, ToolFailure
 from ....definitions._call import Category
+from ._bounds import ERROR
 
 _NOT_RUN: Final[Mapping[int, tuple[Category, str]]] = {
     -32601: ("not_found", "NOT_FOUND"),
@@ -58,14 +60,15 @@ class Fault(msgspec.Struct, frozen=True):
     details: Mapping[str, object] | None = None
 
     def failure(self) -> ToolFailure:
-        """What the tool raises for it."""
+        """What the tool raises for it: no more words and details of the server's than `ERROR` lets through."""
+        told = truncate_error(ToolError(self.category, self.code, self.message, details=self.details), ERROR)
         return ToolFailure(
-            self.message,
+            told.message,
             category=self.category,
             code=self.code,
             retryable=self.retryable,
             effect="unknown" if self.happened is None else "none",
-            details=self.details,
+            details=told.details,
         )
 
 

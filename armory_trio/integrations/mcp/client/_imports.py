@@ -47,10 +47,10 @@ class Imports:
         kept: dict[str, tuple[str, AnyTool | SetAside]] = {}
         for name, listed in catalogue.tools.items():
             if self._chosen(listed):
-                digest, found = self._kept.get(name, ("", SetAside(name, "")))
-                if digest != listed.digest:
-                    found = import_tool(listed, self._options, self._host)
-                kept[name] = (listed.digest, found)
+                before = self._kept.get(name)
+                if before is None or before[0] != listed.digest:
+                    before = listed.digest, import_tool(listed, self._options, self._host)
+                kept[name] = before
         self._kept = kept
         return [found for _, found in kept.values()]
 

@@ -13,6 +13,7 @@ from ....definitions import ToolContext
 from ....definitions._exceptions import Withheld, leaves
 from ....errors import DefinitionError
 from ....toolbox import LiveToolbox, Toolbox
+from ._bounds import shortened
 from ._calls import Link
 from ._catalogue import Catalogue, ListingFailed
 from ._errors import ConnectionFailed
@@ -279,7 +280,7 @@ class Owner:
 
 def _told(error: BaseException) -> str:
     first = _first(error)
-    return f"{type(first).__name__}: {first}".rstrip(": ")
+    return shortened(f"{type(first).__name__}: {first}".rstrip(": "))
 
 
 def _first(error: BaseException) -> BaseException:

@@ -9,6 +9,7 @@ from typing import Final
 
 from ....content import UnencodableResult, encode_json
 from ....definitions._context import LogLevel
+from ._bounds import shortened, shortened_name
 from ._record import LinkRecord
 
 _log: Final = logging.getLogger("armory_trio.mcp")
@@ -24,8 +25,6 @@ _LEVELS: Final[Mapping[object, LogLevel]] = {
     "emergency": "error",
 }
 _NUMBERS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
-_LONGEST: Final = 10_000
-"""Characters of a log line of a server that are kept."""
 
 
 def percent_of(params: Mapping[str, object]) -> float | None:
@@ -53,10 +52,10 @@ def tell_log(record: LinkRecord, params: Mapping[str, object]) -> None:
     """Pass a line of the server's log on: to the call that it must be about, else to our own log."""
     level = _LEVELS.get(str(params.get("level")), "info")
     data = params.get("data")
-    text = _shown(data)[:_LONGEST]
+    text = shortened(_shown(data))
     exchange = record.only_exchange()
     if exchange is not None:
         named = params.get("logger")
-        exchange.context.log(level, text, {"logger": named} if isinstance(named, str) else None)
+        exchange.context.log(level, text, {"logger": shortened_name(named)} if isinstance(named, str) else None)
     else:
         _log.log(_NUMBERS[level], "the MCP server %r: %s", record.name, text)

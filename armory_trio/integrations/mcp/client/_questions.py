@@ -10,6 +10,7 @@ from mcp_types import ElicitRequestParams, ElicitRequestURLParams, ElicitResult
 
 from ....definitions import ElicitAccepted, ElicitCancelled, ElicitDeclined, InvalidArguments, ToolContext
 from ....errors import DefinitionError, ElicitationUnavailable, ExecutionOver
+from ._bounds import MOST_ADDRESS_BYTES, MOST_ERROR_BYTES, fits
 from ._record import Exchange, LinkRecord, Question
 
 
@@ -50,6 +51,9 @@ async def ask_person(context: ToolContext, params: ElicitRequestParams) -> Elici
     answer: whoever asked must not read that a person said no. What else the host's way to ask raises is the call's own failure.
     """
     url = params.url if isinstance(params, ElicitRequestURLParams) else None
+    if not fits(params.message, MOST_ERROR_BYTES) or not fits(url or "", MOST_ADDRESS_BYTES):
+        context.log("warning", "the server's question was not put: it, or its address, is longer than anybody reads")
+        return ElicitResult(action="cancel")
     schema = None if isinstance(params, ElicitRequestURLParams) else params.requested_schema
     try:
         answer = await context.elicit(params.message, schema=cast("Mapping[str, object] | None", schema), url=url)

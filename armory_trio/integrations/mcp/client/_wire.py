@@ -13,6 +13,7 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import SessionMessage
 from mcp.shared.transport_context import TransportContext
 
+from ._bounds import shortened
 from ._catalogue import sift
 from ._progress import percent_of, tell_log
 from ._record import LinkRecord
@@ -119,4 +120,4 @@ def _number(value: object) -> int:
 
 
 def _words(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+    return shortened(value) if isinstance(value, str) else None

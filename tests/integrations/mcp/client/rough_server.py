@@ -27,7 +27,7 @@ NAMES = (
     *("change", "remove", "mutable", "child", "mute", "error", "fail", "content", "ping", "ask", "sample", "roots"),
     *("sleep", "seen", "environment", "oversized", "shapeless", "structured", "deaf", "pid", "half", "nag", "sulk"),
     *("level", "hush", "visit", "doubled", "fractional", "pit", "shout", "storm", "after", "stranger", "wonder"),
-    *("shuffle", "nap", "note"),
+    *("shuffle", "nap", "note", "moan", "drone", "drivel"),
 )
 ODD_NAMES = ("", " ", "a b", "a\nb", "a\x00b", "n" * 300, "ünï", "a/b", "a:b", "a.b", "A", "a", "__class__", "fine")
 SELF: dict[str, object] = {"type": "object", "properties": {"next": {"$ref": "#"}}}
@@ -256,6 +256,18 @@ def call(request: object, name: str, arguments: dict[str, object], meta: dict[st
             text(request, "done")
         case "wonder":
             ask("no/such", {}, lambda told: text(request, mapping(told.get("error")).get("code")))
+        case "moan":
+            words = "no " * (int(str(arguments["size"])) // 3)
+            text(request, words, isError=True, structuredContent={"why": words})
+        case "drone":
+            words = "on " * (int(str(arguments["size"])) // 3)
+            notify("progress", progressToken=token, progress=1, total=2, message=words)
+            notify("message", level="info", logger=words, data=words)
+            text(request, "done")
+        case "drivel":
+            words, rest = ("x" * int(str(arguments.get(part, 1))) for part in ("words", "address"))
+            params = {"mode": "url", "message": words, "url": f"https://example.com/{rest}", "elicitationId": "e1"}
+            ask("elicitation/create", params, lambda told: text(request, json.dumps(told.get("result", told))))
         case "level":
             text(request, STATE.level)
         case "nag":
@@ -403,6 +415,9 @@ def handle(message: dict[str, object]) -> None:
     if method == "initialize":
         if WAY == "silent":
             complain("waiting for the moon")
+            return
+        if WAY == "raves":
+            send({"id": request, "error": {"code": -32603, "message": "not for you! " * 200_000}})
             return
         if WAY == "refuses":
             send({"id": request, "error": {"code": int(MORE or -32603), "message": "not for you"}})
