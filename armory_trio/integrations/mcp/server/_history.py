@@ -7,9 +7,10 @@ between, and what is sent in that moment would be lost.
 from __future__ import annotations
 
 import json
+import math
 import weakref
 from collections import deque
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 import trio
@@ -101,6 +102,7 @@ class _Replay:
 
     def __init__(self, last: _Event, events: _Events, most: int) -> None:
         self.stream = last.stream
+        self.last = last.number
         self.news = trio.Event()
         self._events = events
         self._left = deque[int]((), most)
@@ -130,17 +132,29 @@ class _Replay:
         return self._end
 
 
+class _Nothing:
+    """Stands where the SDK wants a message, in an event that only says where its reader is."""
+
+    @staticmethod
+    def model_dump_json(**_: object) -> str:
+        return ""
+
+
 class History(EventStore):
     """The last messages of one session, in memory. It is its own: what other sessions were sent is in others.
 
     Args:
         most: How many are kept; the oldest are forgotten.
         shelf: Where, beside those of other sessions.
+        stream_for: Seconds after which who came back and has no answer yet is to come back again, if it knows how to.
     """
 
-    def __init__(self, most: int, shelf: Shelf) -> None:
+    def __init__(self, most: int, shelf: Shelf, stream_for: float | None = None) -> None:
         self._most = most
         self._shelf = shelf
+        self._stream_for = stream_for
+        self._primed = False
+        """Whether this session's client reads events that only say where it is: those of older revisions do not."""
         self._events: _Events = deque()
         self._number = _BEFORE_ALL
         self._replays: set[_Replay] = set()
@@ -150,6 +164,7 @@ class History(EventStore):
         """Keep *message*, and answer what it is called."""
         await trio.lowlevel.checkpoint()
         self._number += 1
+        self._primed = self._primed or message is None
         written = b"" if message is None else line_of(message)
         event = _Event(self._number, stream_id, written, isinstance(message, _ANSWERS))
         if len(self._events) == self._most:
@@ -161,7 +176,7 @@ class History(EventStore):
         return str(self._number)
 
     async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
-        """Send what came on the same stream after *last_event_id*, and what comes, up to the answer.
+        """Send what came on the same stream after *last_event_id*, and what comes, up to the answer or until time is up.
 
         Returns the stream if it is the one without an answer, which the SDK then goes on with, else None: what is
         forgotten, or is over. Cancelled: what was sent was sent.
@@ -170,17 +185,21 @@ class History(EventStore):
         last = next((event for event in self._events if str(event.number) == last_event_id), None)
         if last is None or last.ends:
             return None
+        period = self._stream_for if self._primed and self._stream_for is not None else math.inf
         replay = _Replay(last, self._events, self._most)
         self._replays.add(replay)
         try:
-            return await _send_all(replay, send_callback)
+            return await _send_all(replay, send_callback, trio.current_time() + period)
         finally:
             self._replays.discard(replay)
 
 
-async def _send_all(replay: _Replay, send_callback: EventCallback) -> str | None:
+async def _send_all(replay: _Replay, send_callback: EventCallback, until: float) -> str | None:
+    """Send what there is, whatever the time, and wait for more *until* then."""
+    place = replay.last
     while True:
         while (event := replay.next()) is not None:
+            place = event.number
             if event.written:
                 message = jsonrpc.jsonrpc_message_adapter.validate_python(json.loads(event.written), by_name=False)
                 await send_callback(EventMessage(message, str(event.number)))
@@ -189,4 +208,9 @@ async def _send_all(replay: _Replay, send_callback: EventCallback) -> str | None
         if replay.stream == GET_STREAM_KEY:
             return replay.stream
         replay.news = trio.Event()
-        await replay.news.wait()
+        with trio.move_on_at(until) as scope:
+            await replay.news.wait()
+        if scope.cancelled_caught:
+            if place == replay.last:  # some clients only know how to come back from a stream that named a place itself
+                await send_callback(EventMessage(cast("Message", _Nothing()), str(place)))
+            return None

@@ -82,8 +82,8 @@ class HttpOptions:
         kept_events: Messages of each session that are kept for a client that was cut off and comes back; 0 keeps none.
         kept_bytes: Bytes of such messages that all sessions keep together; the oldest are forgotten first. A client whose
             messages are forgotten does not get them when it comes back, and learns that its stream is over.
-        stream_for: Seconds after which a stream with an answer to come is closed. Clients of 2025-11-25 then come back for
-            the rest, a second later; so the call goes on where a proxy cuts long requests off. None leaves it open.
+        stream_for: Seconds after which a stream with an answer to come is closed, and each on which a client came back for
+            it. Clients of 2025-11-25 then come back for the rest, a second later; so the call goes on where a proxy cuts long requests off. None leaves it open.
         json_answers: Answer with plain JSON in place of event streams: no progress, no log lines, no questions.
     """
 
@@ -154,11 +154,12 @@ class _Sessions(StreamableHTTPSessionManager):
 
     kept_events = 0
     shelf = Shelf(0)
+    stream_for: float | None = None
 
     @property
     def event_store(self) -> EventStore | None:
         """A store of its own for the session that is being opened."""
-        return History(self.kept_events, self.shelf) if self.kept_events else None
+        return History(self.kept_events, self.shelf, self.stream_for) if self.kept_events else None
 
     @event_store.setter
     def event_store(self, _given: EventStore | None) -> None:
@@ -177,6 +178,7 @@ def make_app(sdk: SdkServer, options: HttpOptions) -> Starlette:
         retry_interval=_BACK_AFTER,
     )
     manager.kept_events, manager.shelf = options.kept_events, Shelf(options.kept_bytes)
+    manager.stream_for = options.stream_for
     endpoint = Posts(StreamableHTTPASGIApp(manager), options.max_body_bytes)
     lifespan = partial(_running, manager)
     if options.token_verifier is None:

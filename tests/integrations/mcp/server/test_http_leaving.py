@@ -10,10 +10,14 @@ import httpx2
 import pytest
 import trio
 from mcp import Client
+from mcp.server.streamable_http import EventMessage
+from mcp.types import jsonrpc
+from trio.testing import MockClock
 
 from armory_trio import DefinitionError, Toolbox, open_supervisor, tool
 from armory_trio.integrations.mcp.server import HttpOptions, McpServer
 from armory_trio.integrations.mcp.server._gate import Gate
+from armory_trio.integrations.mcp.server._history import History, Shelf
 from tests.integrations.mcp.server.serving import HANDSHAKE, Mode, on_each_protocol, text_of
 from tests.integrations.mcp.server.test_http import HEADERS, call, open_session, over_http, session
 from tests.requirements import requirement
@@ -27,6 +31,10 @@ def _collected() -> Iterator[None]:
     """What the client left behind goes here, and not in somebody else's test."""
     yield
     gc.collect()
+
+
+def _note() -> jsonrpc.JSONRPCNotification:
+    return jsonrpc.JSONRPCNotification(jsonrpc="2.0", method="notifications/message")
 
 
 class Held:
@@ -131,6 +139,52 @@ async def test_no_stream_is_closed_before_its_client_has_a_place_to_come_back_to
         streams = [await raw.events_until(call(number, "held"), 99) for number in range(1, 31)]
 
     assert [[data for _, data in events] for events in streams] == [[""]] * 30
+
+
+@requirement("mcp-server.http.resume")
+async def test_who_came_back_is_sent_to_come_back_again_until_there_is_an_answer() -> None:
+    held = Held()
+    async with over_http(held.toolbox, HttpOptions(stream_for=0.05)) as (url, _), session(url) as raw:
+        [(place, _)] = await raw.events_until(call(1, "held"), 99)
+        with trio.fail_after(30):
+            came_back = [await raw.resume(place, 99) for _ in range(3)]
+        held.go_on.set()
+        [last] = await raw.resume(place, 99)
+
+    assert came_back == [[(place, "")]] * 3  # where it is, and nothing else
+    assert '"text":"done"' in last[1]
+
+
+@requirement("mcp-server.http.resume")
+async def test_who_comes_back_to_a_stream_that_is_closed_at_once_still_gets_what_there_is() -> None:
+    history, sent = History(9, Shelf(10_000), 1e-9), list[str | None]()
+
+    async def send(event: EventMessage) -> None:
+        await trio.sleep(0.001)
+        sent.append(event.event_id)
+
+    primed = await history.store_event("1", None)
+    told = [await history.store_event("1", _note()) for _ in range(3)]
+    assert await history.replay_events_after(primed, send) is None
+    assert sent == told
+    answer = await history.store_event("1", jsonrpc.JSONRPCResponse(jsonrpc="2.0", id=1, result={}))
+    assert await history.replay_events_after(told[-1], send) is None
+    assert sent == [*told, answer]
+
+
+@requirement("mcp-server.http.resume")
+async def test_who_cannot_read_where_it_is_keeps_its_stream(autojump_clock: MockClock) -> None:
+    history = History(9, Shelf(10_000), 1.0)
+    first = await history.store_event("1", _note())
+
+    async def send(event: EventMessage) -> None:
+        await trio.lowlevel.checkpoint()
+        pytest.fail(f"it was sent {event}")
+
+    began = autojump_clock.current_time()
+    with trio.move_on_after(100):
+        await history.replay_events_after(first, send)
+    assert autojump_clock.current_time() - began == 100
 
 
 @requirement("mcp-server.arguments")
