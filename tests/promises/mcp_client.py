@@ -138,6 +138,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "One request that fails over HTTP fails alone; a session that the server forgot is opened anew, and what was "
         "not run says so.",
     ),
+    "mcp-client.http.rest": Requirement(
+        "design 13",
+        "The rest of a stream that was cut off is asked for as long as its server says something, or holds it open; one that "
+        "has nothing to say any more loses the call, its effect `unknown`.",
+    ),
     "mcp-client.oauth": Requirement(
         "design 13 and surroundings 1.13 and surroundings 9",
         "A server that wants a person's consent gets it, once: authorization code with PKCE, tokens that are refreshed "

@@ -8,10 +8,11 @@ from typing import Final
 
 import httpx2
 import msgspec
+import trio
 from mcp_types import JSONRPCNotification, JSONRPCRequest
 
 from ._answers import answer_in, too_long, unreadable
-from ._faults import LOST, Fault
+from ._faults import Fault, lost
 from ._messages import message_of
 from ._record import LinkRecord
 
@@ -22,6 +23,9 @@ _INTERNAL: Final = -32603
 _SOONEST, _LATEST = 100, 60_000
 """Milliseconds after which the session may come back for the rest of a stream, whatever the server says: it would not bear a
 number below zero, and come back without a pause for zero."""
+
+_AT_ONCE: Final = 1.0
+"""Seconds: a stream that lasted as long was held open by somebody."""
 
 _UTF_8: Final = ("utf-8", "utf8", "UTF-8", "UTF8")
 
@@ -73,6 +77,8 @@ class Sifted(httpx2.AsyncByteStream):
         self._record = record
         self._most = most
         self._over = False
+        self._began = trio.current_time()
+        self._silent = True
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
@@ -80,7 +86,9 @@ class Sifted(httpx2.AsyncByteStream):
     async def __anext__(self) -> bytes:
         while not self._over:
             try:
-                shown = self._shown(await anext(self._events))
+                event = await anext(self._events)
+                self._silent = False
+                shown = self._shown(event)
             except (httpx2.SSEError, httpx2.DecodingError) as error:
                 self._over = True
                 if self._request_id is None:
@@ -89,7 +97,10 @@ class Sifted(httpx2.AsyncByteStream):
                 return self._ended(too_long(server, self._most) if long else unreadable(server))
             except (StopAsyncIteration, httpx2.TransportError):
                 self._over = True
-                self._note_cut()
+                cut = lost(self._record.name, "its answer did not come", handed=True)
+                self._record.cut_off(self._request_id, cut)
+                if self._is_useless():
+                    return self._ended(cut)
                 raise
             if shown:
                 return shown
@@ -99,9 +110,12 @@ class Sifted(httpx2.AsyncByteStream):
         """Close the body."""
         await self._response.aclose()
 
-    def _note_cut(self) -> None:
-        message = f"the connection to {self._record.name!r} broke while the call ran there: its answer did not come"
-        self._record.cut_off(self._request_id, Fault(message, "transient", LOST))
+    def _is_useless(self) -> bool:
+        """Whether this was the rest of a stream, and there is no use in asking for more."""
+        if self._response.request.method != "GET":
+            return False
+        empty = self._silent and trio.current_time() - self._began < _AT_ONCE
+        return self._record.rest_ended(self._request_id, empty=empty)
 
     def _shown(self, event: httpx2.ServerSentEvent) -> bytes:
         """What the session sees of *event*."""

@@ -34,6 +34,12 @@ _QUESTIONS: Final = 16
 """Questions to a person that one call may have open; more are declined."""
 
 
+_EMPTY: Final = 2
+_EMPTY_FOR: Final = 20.0
+"""A stream that ends at once, without a word, may be that of a server which has nothing to say yet. When more than so many do
+in a row, over at least so many seconds, it has nothing to say any more."""
+
+
 class Question:
     """What the server wants to ask a person, on its way to the call that it is about."""
 
@@ -61,7 +67,18 @@ class Exchange:
         context: What the calling tool may do.
     """
 
-    __slots__ = ("_ask", "answer", "context", "cut", "fault", "handed", "questions", "request_id")
+    __slots__ = (
+        "_ask",
+        "answer",
+        "context",
+        "cut",
+        "empty",
+        "empty_since",
+        "fault",
+        "handed",
+        "questions",
+        "request_id",
+    )
 
     def __init__(self, request_id: int, context: ToolContext) -> None:
         self.request_id: int = request_id
@@ -73,6 +90,12 @@ class Exchange:
         self.fault: Fault | None = None
         self.cut: Fault | None = None
         """That its stream ended without the answer, which may still come on another."""
+
+        self.empty: int = 0
+        """How many streams in a row were to bring the rest of its own, and ended at once without a word."""
+
+        self.empty_since: float = 0.0
+        """When the first of them ended."""
 
         self._ask: trio.MemorySendChannel[Question]
         self.questions: trio.MemoryReceiveChannel[Question]
@@ -161,6 +184,20 @@ class LinkRecord:
         """The stream of a request ended without its answer: *fault* if it comes on no other either."""
         if isinstance(request_id, int) and (exchange := self.exchanges.get(request_id)) is not None:
             exchange.cut = fault
+
+    def rest_ended(self, request_id: object, *, empty: bool) -> bool:
+        """What was to bring the rest of a stream ended without the answer; *empty* when it did so at once, without a word.
+
+        Answers whether there is no use in asking for more.
+        """
+        exchange = self.exchanges.get(request_id) if isinstance(request_id, int) else None
+        if exchange is None:
+            return False
+        now = trio.current_time()
+        exchange.empty = exchange.empty + 1 if empty else 0
+        if exchange.empty <= 1:
+            exchange.empty_since = now
+        return exchange.empty > _EMPTY and now - exchange.empty_since >= _EMPTY_FOR
 
     def forget_fault(self, request_id: object) -> None:
         """The request is sent again: what became of it before does not count."""

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from armory_trio import ToolCall, ToolResult, open_supervisor
-from armory_trio.integrations.mcp.client import HttpServer, open_mcp
+from armory_trio.integrations.mcp.client import HttpServer, _events, _record, open_mcp
 from tests.integrations.mcp.client.http_servers import answering, response
 from tests.integrations.mcp.client.rough import QUICK
 from tests.integrations.mcp.client.test_http import LOG, Host, done, events, go, result
@@ -124,6 +124,53 @@ async def test_the_rest_of_a_stream_is_asked_for_in_the_servers_words_and_looked
     assert failed.error is not None
     assert (failed.error.code, failed.effect) == ("OUTPUT_INVALID", "unknown")
     assert host.asked == ['a "b" /1']
+
+
+class Quiet(Resuming):
+    """A server whose rests of streams say this, so many times, before one brings the answer."""
+
+    def __init__(self, words: str, times: int) -> None:
+        super().__init__(self.say)
+        self.words, self.times = words, times
+
+    def say(self, request: object) -> bytes:
+        self.times -= 1
+        return stream(self.words) if self.times >= 0 else events(result(request, "gone"))
+
+
+@requirement("mcp-client.http.rest")
+async def test_a_server_that_keeps_nothing_of_a_stream_is_not_asked_for_it_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_record, "_EMPTY_FOR", 0.0)
+    host = Quiet("", 3)
+    with trio.fail_after(30):  # nobody waits until the call was idle for too long
+        lost, after = await go(host, 2)
+    assert lost.error is not None
+    assert (lost.error.code, lost.effect) == ("CONNECTION_LOST", "unknown")
+    assert "its answer did not come" in lost.error.message
+    assert (len(host.asked), after.value, host.sessions) == (4, "gone", 1)
+
+
+@requirement("mcp-client.http.rest")
+@pytest.mark.parametrize(
+    ("words", "seconds", "at_once"),
+    [
+        pytest.param("", 20.0, 1.0, id="not for long"),
+        pytest.param("", 0.0, 0.0, id="after a while"),
+        pytest.param("retry: 1\n\n", 0.0, 1.0, id="with a time to come back"),
+        pytest.param("id: two\ndata:\n\n", 0.0, 1.0, id="with a place to come back to"),
+    ],
+)
+async def test_a_server_that_has_no_answer_yet_is_asked_again(
+    words: str, seconds: float, at_once: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_record, "_EMPTY_FOR", seconds)
+    monkeypatch.setattr(_events, "_AT_ONCE", at_once)
+    host = Quiet(words, 6)
+    with trio.fail_after(30):
+        [answered] = await go(host)
+    assert (answered.value, len(host.asked)) == ("gone", 7)
 
 
 @requirement("mcp-client.http")
