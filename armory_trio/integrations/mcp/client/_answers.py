@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcp_types import JSONRPCError, JSONRPCResponse
 
 from ._faults import Fault
-from ._messages import message_of
+from ._messages import message_of, unmarked
 
 
 def unusable(server: str, what: str) -> Fault:
@@ -25,6 +25,7 @@ def unreadable(server: str) -> Fault:
 
 def answer_in(body: bytes, request_id: object, server: str) -> bytes | Fault:
     """The answer in *body* as the session can read it, or what is wrong with it."""
+    body = unmarked(body)
     message, mended = message_of(body)
     if not isinstance(message, JSONRPCResponse | JSONRPCError):
         return unreadable(server)
@@ -45,7 +46,7 @@ def error_in(body: bytes | None, request_id: object, *, is_telling: bool) -> JSO
     message = None if body is None else message_of(body)[0]
     if not isinstance(message, JSONRPCError):
         return None
-    is_foreign = isinstance(message.id, int) and message.id != request_id
+    is_foreign = str(message.id).isdecimal() and str(message.id) != str(request_id)
     return None if is_foreign and not is_telling else message
 
 

@@ -12,8 +12,9 @@ import trio
 from mcp_types import JSONRPCNotification, JSONRPCRequest
 
 from ._answers import answer_in, too_long, unreadable
+from ._bounds import MOST_NAME_BYTES, fits
 from ._faults import Fault, lost
-from ._messages import message_of
+from ._messages import message_of, unmarked
 from ._record import LinkRecord
 
 LAST_EVENT_ID: Final = "last-event-id"
@@ -26,8 +27,6 @@ number below zero, and come back without a pause for zero."""
 
 _AT_ONCE: Final = 1.0
 """Seconds: a stream that lasted as long was held open by somebody."""
-
-_UTF_8: Final = ("utf-8", "utf8", "UTF-8", "UTF8")
 
 _TELLING: Final = (JSONRPCRequest, JSONRPCNotification)
 """What is no answer, and may come with one."""
@@ -51,6 +50,10 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
         """This as the name of an event."""
         return json.dumps([self.request_id, self.event])  # in ASCII, as the header wants it
 
+    def in_header(self) -> bytes:
+        """What the server is sent of it, as web browsers do."""
+        return self.event.strip(" \t").encode()
+
 
 def place_of(request: httpx2.Request) -> Place | None:
     """Where the stream is to go on that *request* asks for; None for the beginning of one."""
@@ -69,8 +72,7 @@ class Sifted(httpx2.AsyncByteStream):
     """
 
     def __init__(self, response: httpx2.Response, request_id: int | str | None, record: LinkRecord, most: int) -> None:
-        if response.encoding in _UTF_8:
-            response.encoding = "utf-8-sig"  # a byte order mark in front is no part of the first line
+        response.encoding = "utf-8-sig"  # whatever it says; a byte order mark in front is no part of the first line
         self._response = response
         self._events = aiter(httpx2.EventSource(response, max_event_size=most))
         self._request_id = request_id
@@ -125,6 +127,7 @@ class Sifted(httpx2.AsyncByteStream):
 
     def _sift(self, data: bytes) -> bytes | Fault:
         """The message in *data* as the session can read it; nothing for what is skipped; what is wrong with an answer."""
+        data = unmarked(data)
         message, told = message_of(data)
         is_told = isinstance(told, dict) and "method" in told if message is None else isinstance(message, _TELLING)
         if self._request_id is not None and not is_told:
@@ -149,7 +152,8 @@ class Sifted(httpx2.AsyncByteStream):
         return _event([f"data: {msgspec.json.encode(told).decode()}"])
 
     def _block(self, event: httpx2.ServerSentEvent, data: bytes) -> bytes:
-        lines = [f"id: {Place(self._request_id, event.id).named()}"] if event.id else []
+        is_named = event.id and fits(event.id, MOST_NAME_BYTES)
+        lines = [f"id: {Place(self._request_id, event.id).named()}"] if is_named else []
         if event.retry is not None:
             lines.append(f"retry: {min(max(event.retry, _SOONEST), _LATEST)}")
         if data:

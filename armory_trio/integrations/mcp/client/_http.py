@@ -138,7 +138,8 @@ class _Contained(httpx2.AsyncBaseTransport):
             return await self._inner.handle_async_request(request)
         place, headers = place_of(request), request.headers.copy()
         if place is not None:
-            headers[LAST_EVENT_ID] = place.event
+            del headers[LAST_EVENT_ID]
+            headers = httpx2.Headers([*headers.raw, (LAST_EVENT_ID.encode(), place.in_header())])
         onward = httpx2.Request("GET", request.url, headers=headers, extensions=request.extensions)
         response = await self._inner.handle_async_request(onward)
         if not response.is_success or _kind_of(response) != _EVENTS:

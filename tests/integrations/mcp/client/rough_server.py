@@ -455,6 +455,8 @@ def main() -> None:
     if WAY == "dies":
         complain("no licence found")
         sys.exit(7)
+    if WAY == "marked":
+        sys.stdout.buffer.write(b"\xef\xbb\xbf")
     if WAY == "banner":
         raw(b"Welcome to the mill!\n")
     if WAY == "stays":

@@ -43,6 +43,9 @@ NO_ANSWER: Final[Mapping[str, Answers]] = {
     "a list": lambda _: events("[]"),
     "neither a result nor an error": lambda request: events(f'{{"jsonrpc":"2.0","id":{request}}}'),
     "a result and an error": lambda request: events(both(request)),
+    "an error and a result in other letters": lambda request: events(
+        both(request).replace('"result"', '"r\\u0065sult"')
+    ),
     "an error without words": lambda request: events(f'{{"jsonrpc":"2.0","id":{request},"error":{{"code":-32602}}}}'),
     "an event that is too long": lambda request: events(result(request, "x" * 5_000)),
     "not compressed as it says": lambda request: stream(result(request, "x"), content_encoding="gzip"),
@@ -75,6 +78,15 @@ BESIDE: Final[Mapping[str, Answers]] = {
         f"event: ping\ndata: x\n\n: note\n\ndata: {result(request, 'gone')}\n\n"
     ),
     "a byte order mark in front": lambda request: stream(f"\ufeffdata: {result(request, 'gone')}\n\n"),
+    "a byte order mark in front of a message": lambda request: stream(
+        f": x\n\ndata: \ufeff{result(request, 'gone')}\n\n"
+    ),
+    "a word that it is in UTF-16": lambda request: response(
+        200, f"data: {result(request, 'gone')}\n\n".encode(), content_type=f"{EVENTS}; charset=utf-16"
+    ),
+    "a word that it is in letters for mail": lambda request: response(
+        200, f"\ufeffdata: {result(request, 'gone')}\n\n".encode(), content_type=f"{EVENTS}; charset=base64"
+    ),
     "its id as a text": lambda request: events(result(str(request), "gone")),
     "in pieces of lines": lambda request: stream(
         "".join(f"data: {line}\r\n" for line in indented(result(request, "gone"))) + "\r\n"
@@ -96,6 +108,16 @@ async def test_half_a_character_in_a_stream_costs_no_answer() -> None:
     assert answered.value == "\ufffdx"
 
 
+@requirement("mcp-client.content", "mcp-client.http")
+async def test_a_stream_is_read_as_utf_8_whatever_it_says() -> None:
+    def call(request: object) -> bytes:
+        told = json.dumps(json.loads(result(request, "ü\u2028€")), ensure_ascii=False)
+        return response(200, f"data: {told}\n\n".encode(), content_type=f"{EVENTS}; charset=iso-8859-1")
+
+    [answered] = await go(Host(call))
+    assert answered.value == "ü\u2028€"
+
+
 class Resuming(Host):
     """A server that breaks each stream off after its first event, and answers whoever comes back for the rest."""
 
@@ -114,6 +136,24 @@ class Resuming(Host):
             self.asked.append(headers["last-event-id"])
             return self.rest(self.request)
         return super().__call__(method, headers, body)
+
+
+@requirement("mcp-client.http.rest")
+@pytest.mark.parametrize(
+    ("event", "asked"), [("é/日本", "é/日本"), ("  one ", "one"), ("a\tb", "a\tb"), ("x" * 1_024, "x" * 1_024)]
+)
+async def test_whatever_an_event_is_called_the_rest_is_asked_for(event: str, asked: str) -> None:
+    host = Resuming(lambda request: events(result(request, "gone")), event=event)
+    [answered] = await go(host)
+    assert (answered.value, host.asked) == ("gone", [asked])
+
+
+@requirement("mcp-client.http.rest", "mcp-client.bounds")
+async def test_an_event_with_a_name_that_is_too_long_is_no_place_to_come_back_to() -> None:
+    host = Resuming(lambda request: events(result(request, "gone")), event="x" * 1_025)
+    [lost] = await go(host)
+    assert lost.error is not None
+    assert (lost.error.code, lost.effect, host.asked) == ("CONNECTION_LOST", "unknown", [])
 
 
 @requirement("mcp-client.http", "mcp-client.stray")

@@ -45,6 +45,10 @@ UNREADABLE: Final[Mapping[str, Answers]] = {
     "neither a result nor an error": lambda request: said(request, '"x":1'),
     "a result that is a text": lambda request: said(request, '"result":"x"'),
     "a result and an error": lambda request: said(request, content('"n":1') + REFUSED),
+    "a result in other letters and an error": lambda request: said(
+        request, content('"n":1').replace('"result"', '"r\\u0065sult"') + REFUSED
+    ),
+    "a request and an error": lambda request: said(request, '"method":"ping"' + REFUSED),
     "an error without words": lambda request: said(request, '"error":{"code":-32602}'),
     "a number that is too long": lambda request: said(request, content(f'"n":{"9" * 6_000}')),
     "a result of an unknown kind": lambda request: said(request, '"result":{"resultType":"task","task":{}}'),
@@ -75,6 +79,7 @@ async def test_what_is_no_answer_is_told_as_that_and_harms_no_other_call(case: s
     [
         pytest.param(response(500, b"x", content_type="text/plain", content_encoding="gzip"), id="not squeezed"),
         pytest.param(said(10**6, '"error":{"code":-32602,"message":"x"}', 500), id="about another request"),
+        pytest.param(said("1000000", '"error":{"code":-32602,"message":"x"}', 500), id="about another in other words"),
         pytest.param(response(500, f'{{"x":{PIT}}}'.encode(), content_type=JSON), id="deep"),
     ],
 )
@@ -137,6 +142,17 @@ async def test_whatever_says_that_the_tool_failed_is_its_error(word: str) -> Non
     [failed] = await go(Host(lambda request: said(request, content(f'"isError":{word}'))))
     assert failed.error is not None
     assert (failed.error.code, failed.error.message, failed.effect) == ("TOOL_REPORTED_ERROR", "a", "unknown")
+
+
+@requirement("mcp-client.content")
+@pytest.mark.parametrize("words", ["a", "\ud800"], ids=["whole", "mended"])
+async def test_a_byte_order_mark_in_front_costs_no_answer(words: str) -> None:
+    def marked(request: object) -> bytes:
+        told = {"jsonrpc": "2.0", "id": request, "result": {"content": [{"type": "text", "text": words}]}}
+        return response(200, b"\xef\xbb\xbf" + json.dumps(told).encode(), content_type=JSON)
+
+    [answered] = await go(Host(marked))
+    assert answered.value == words.replace("\ud800", "\ufffd")
 
 
 @requirement("mcp-client.content")

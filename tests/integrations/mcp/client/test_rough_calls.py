@@ -317,6 +317,13 @@ async def test_what_is_no_message_is_skipped_and_told_up_to_a_bound(caplog: pyte
         assert "only counted" in caplog.messages[-1]
 
 
+@requirement("mcp-client.stray", "mcp-client.opening")
+async def test_a_byte_order_mark_in_front_of_all_is_no_part_of_the_first_message() -> None:
+    async with open_rough(server("marked")) as rough:
+        assert await rough.value("echo") == "{}"
+        assert rough.connection.stray == 0
+
+
 @requirement("mcp-client.stray")
 @pytest.mark.parametrize("tool", ["oversized", "shapeless"])
 async def test_how_a_skipped_line_begins_is_shown_only_to_who_debugs(
