@@ -1,7 +1,7 @@
 """What is posted to a session: no message there is taken for another, as on pipes.
 
 The SDK takes a request without a legal id for a notification, and keeps one stream for each id, as text: of two requests with
-one id the first would wait for ever, and the other get either's answer.
+one id the first would wait for ever, and the other get either's answer. One of its streams is that of no request.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import Final
 
 from mcp import types
-from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
+from mcp.server.streamable_http import GET_STREAM_KEY, MCP_SESSION_ID_HEADER
 from mcp.server.transport_security import RequestBodyLimitMiddleware
 from mcp.types import jsonrpc
 from starlette.datastructures import Headers
@@ -53,8 +53,8 @@ class Posts:
     async def _read(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The same, with all of the body in the first that is received, if the client is still there."""
         first = await receive()
-        if first["type"] != "http.request":
-            return
+        if first["type"] != "http.request" or first.get("more_body"):
+            return  # it left before it had said all
         try:
             message = message_of(first["body"], self._most)
             asked = self._asked(Headers(scope=scope)[MCP_SESSION_ID_HEADER], message)
@@ -70,11 +70,15 @@ class Posts:
         """The request that *message* is; None if it is none.
 
         Raises:
-            Refused: A request with its id is under way.
+            Refused: Its id is taken: a request with it is under way, say.
         """
         if not isinstance(message, jsonrpc.JSONRPCRequest):
             return None
         asked = session, str(message.id)
+        if asked[1] == GET_STREAM_KEY:
+            raise Refused(
+                types.INVALID_REQUEST, f"Invalid request: the id {message.id!r} is that of the stream of no request"
+            )
         if asked in self._under_way:
             # An answer with this id would be taken for that of the other one.
             raise Refused(types.INVALID_REQUEST, f"Invalid request: a request with the id {message.id!r} is under way")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import trio
+from starlette.types import Message, Scope
 
 from armory_trio import Toolbox
 from armory_trio.integrations.mcp.server import HttpOptions
+from armory_trio.integrations.mcp.server._posts import Posts
 from tests.integrations.mcp.server.serving import until_active
 from tests.integrations.mcp.server.test_http import HEADERS, Raw, call, hello, over_http, session
 from tests.integrations.mcp.server.test_http_leaving import Held
@@ -56,6 +60,40 @@ async def test_an_id_is_under_way_until_its_request_is_answered_even_if_its_stre
     assert "a request with the id 7 is under way" in refused.text
     assert '"id":7,"result"' in answer
     assert '"done"' in again.text
+
+
+@requirement("mcp-server.ids", "mcp-server.http")
+async def test_no_request_goes_by_the_name_of_the_stream_of_no_request() -> None:
+    async with (
+        over_http() as (url, _),
+        session(url) as raw,
+        raw.http.stream("GET", url, headers=raw.headers) as general,
+    ):
+        refused = await raw.post({**call(7, "add", a=1, b=2), "id": "_GET_stream"})
+        after = await raw.post(call(8, "add", a=1, b=2))
+    assert (general.status_code, refused.status_code) == (200, 400)
+    assert "the stream of no request" in refused.text
+    assert '"3"' in after.text
+
+
+@requirement("mcp-server.http")
+@pytest.mark.parametrize("size", [1_000, 20, 0], ids=["all of a call", "a part of it", "nothing"])
+async def test_a_client_that_leaves_before_it_has_said_all_asked_for_nothing(size: int) -> None:
+    body = json.dumps(call(7, "add", a=1, b=2)).encode()[:size]
+    left: list[Message] = [{"type": "http.disconnect"}]
+    came = [{"type": "http.request", "body": body, "more_body": True}, *left] if body else left
+
+    async def receive() -> Message:
+        await trio.lowlevel.checkpoint()
+        return came.pop(0)
+
+    async def reached(*_: object) -> None:
+        await trio.lowlevel.checkpoint()
+        pytest.fail("it was answered")
+
+    scope: Scope = {"type": "http", "method": "POST", "headers": [(b"mcp-session-id", b"s")]}
+    await Posts(reached, 10_000)(scope, receive, reached)
+    assert came == []
 
 
 @requirement("mcp-server.ids", "mcp-server.http")
