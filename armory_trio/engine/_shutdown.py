@@ -26,6 +26,9 @@ EXIT_UNCERTAIN: Final = 3
 EXIT_UNFINISHED: Final = 4
 """Something was left running: a thread that cannot be stopped, or a body that did not end."""
 
+TORN: Final = "trio's own run broke off; what was at work was not ended, and nobody knows what it did"
+"""What is said of a supervisor that was left by nobody."""
+
 _NAMED_EVERY: Final = 10.0
 """Seconds between two reminders of what still holds the exit."""
 
@@ -52,6 +55,8 @@ class Report(msgspec.Struct, frozen=True):
         bugs: Failures of the engine itself; please report them.
         uncertain: How many ended with an unknown effect or a failed cleanup, kept or not.
         unwritten: How many publications could not be written into the journal.
+        torn: Whether trio's own run broke off, as by a bug of trio, in a host that is not trio's: then nothing was ended,
+            and what was at work is counted as unfinished, although nothing of it but threads goes on.
     """
 
     mode: Mode
@@ -64,13 +69,14 @@ class Report(msgspec.Struct, frozen=True):
     bugs: tuple[str, ...]
     uncertain: int
     unwritten: int = 0
+    torn: bool = False
 
     @property
     def exit_code(self) -> int:
         """0 when all is well, 3 when something is uncertain, 4 when something was left running."""
         if self.unfinished or self.abandoned_threads:
             return EXIT_UNFINISHED
-        if self.uncertain or self.bugs:
+        if self.uncertain or self.bugs or self.torn:
             return EXIT_UNCERTAIN
         return EXIT_CLEAN
 
@@ -82,6 +88,8 @@ class Report(msgspec.Struct, frozen=True):
     def lines(self) -> list[str]:
         """The report in words, one fact a line; what needs somebody's eyes comes first."""
         told = [f"{self.mode}: {self.ended} ended, {len(self.unfinished)} unfinished"]
+        if self.torn:
+            told.insert(0, f"torn: {TORN}")
         for title, members in (
             ("unfinished", self.unfinished),
             ("thread left running", self.abandoned_threads),
@@ -97,7 +105,7 @@ class Report(msgspec.Struct, frozen=True):
         return told + [f"engine bug: {bug}" for bug in self.bugs]
 
 
-def make_report(core: Core, mode: Mode) -> Report:
+def make_report(core: Core, mode: Mode, *, torn: bool = False) -> Report:
     """Tell what became of everything, as it stands now."""
     kept = [record.snapshot() for record in core.kept]
     live = list(core.live.values())
@@ -115,7 +123,14 @@ def make_report(core: Core, mode: Mode) -> Report:
         bugs=tuple(core.bugs),
         uncertain=core.uncertain,
         unwritten=0 if core.journal is None else core.journal.told.unwritten,
+        torn=torn,
     )
+
+
+def tear(core: Core) -> Report:
+    """Trio's run broke off, and nothing of it runs any more: close, and tell what became of everything."""
+    core.closed, core.closed_because = True, TORN
+    return make_report(core, "abort", torn=True)
 
 
 def close_admission(core: Core, reason: str) -> None:

@@ -32,6 +32,7 @@ from ._shutdown import (
     abort_everything,
     close_admission,
     make_report,
+    tear,
     wait_all_settled,
     wait_for_bodies,
     wait_idle,
@@ -115,12 +116,9 @@ class Supervisor(Approvals):
             if not is_kind(kind):
                 raise TypeError(f"events({kind!r}): give classes of events, such as ExecutionSettled")
         if kinds and set(kinds) <= {ChunkEmitted} and not include_payloads:
-            raise ValueError(
-                "events(ChunkEmitted) would never yield: a chunk is all payload; give include_payloads=True"
-            )
+            raise ValueError("events(ChunkEmitted) would never yield: chunks are payloads; give include_payloads=True")
         check_buffer(buffer)
-        reader = EventReader[H](kinds, include_payloads=include_payloads, buffer=buffer)
-        return Subscription(self._core.feed, reader)
+        return Subscription(self._core.feed, EventReader[H](kinds, include_payloads=include_payloads, buffer=buffer))
 
     # -- running
 
@@ -294,9 +292,8 @@ class Supervisor(Approvals):
         if not wanted:
             raise ValueError("abort what? give execution_id, call_id, owner_id, batch_id, tool_name or started_by")
         source: AbortSource = "owner" if owner_id is not None else "batch" if batch_id is not None else "supervisor"
-        chosen = [*self._core.kept, *self._core.live.values()]
-        for name, value in wanted.items():
-            chosen = [record for record in chosen if getattr(record, name) == value]
+        known = (*self._core.kept, *self._core.live.values())
+        chosen = [each for each in known if all(getattr(each, name) == value for name, value in wanted.items())]
         return abort_each(self._core, ((record, reason) for record in chosen), source)
 
     def when_closed(self, tell: Callable[[], None]) -> None:
@@ -329,8 +326,7 @@ class Supervisor(Approvals):
         """
         self._must_be_outside()
         await self._reported.wait()
-        assert self._report is not None
-        return self._report
+        return cast("Report", self._report)
 
     async def shutdown(self, mode: Mode = "drain", *, drain_for: float | None = None) -> Report:
         """End everything and tell what became of it. May be called again, also to turn a drain into an abort.
@@ -377,6 +373,10 @@ class Supervisor(Approvals):
         self._report = make_report(self._core, "abort" if self._core.fallen else self._mode)
         self._reported.set()
         return self._report
+
+    def tear(self) -> None:
+        """Trio's run broke off: close, and tell what became of everything. For hosts, when nothing of it runs any more."""
+        self._report = tear(self._core)
 
     def fall(self, reason: str) -> None:
         """Abort everything: the block is left by an exception, or cancelled from outside. For `open_supervisor`."""

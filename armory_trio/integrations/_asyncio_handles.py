@@ -108,6 +108,7 @@ class AsyncioReader(Generic[T]):
             await side.ended()
         if self._kept:
             return self._kept.popleft()
+        side.inside.require_whole()
         raise StopAsyncIteration
 
     def take_rest(self) -> None:

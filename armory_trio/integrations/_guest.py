@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import wraps
 from types import TracebackType
-from typing import Final, ParamSpec, Self, TypeVar, cast
+from typing import Final, ParamSpec, Self, TypeVar
 
 import trio
 from outcome import Outcome, Value
@@ -41,8 +41,6 @@ class AsyncioSide:
         self._outcome: Outcome[None] | None = None
         self._owner: weakref.ref[asyncio.Task[object]] | None = None
         self._felled = False
-        self._waiters: dict[Waiter[object], None] = {}
-        """Those that wait for trio's side."""
 
     # -- opening and closing
 
@@ -80,13 +78,12 @@ class AsyncioSide:
 
     def _on_end(self, outcome: Outcome[None]) -> None:
         self._outcome = outcome
-        self.inside.closed = True
+        self.inside.end()
+        self.inside.let_go()
         if self._loop.is_closed():
             return
         self._opened.set()
         self._ended.set()
-        for waiter in tuple(self._waiters):  # a run that was torn, as by an interrupt within trio, tells none of them
-            waiter.drop()
         owner = None if self._owner is None else self._owner()
         if owner is not None:  # the block is still open: it fell from inside
             self._felled = owner.cancel("the supervisor of this host fell")
@@ -187,9 +184,9 @@ class AsyncioSide:
             RuntimeError: As `require_here`.
         """
         self.require_here()
-        waiter = Waiter[T](self._loop, cast("dict[Waiter[T], None]", self._waiters), steadfast=steadfast)
+        waiter = Waiter[T](self._loop, self.inside.awaited, steadfast=steadfast)
         self.inside.begin(waiter, async_fn, waits=waits)
-        waiter.begun()
+        waiter.expect()
         return waiter
 
     async def run(self, async_fn: Callable[[], Awaitable[T]], *, waits: bool = False) -> T:

@@ -15,6 +15,7 @@ import trio
 from outcome import Error, Outcome, Value
 
 from ..engine import Supervisor
+from ..engine._shutdown import TORN
 from ..errors import AdmissionClosed
 
 T = TypeVar("T")
@@ -26,18 +27,29 @@ Opening = AbstractAsyncContextManager[Supervisor, bool | None]
 CLOSED = "the host is closed"
 
 
+class Awaited(Protocol):
+    """What somebody outside waits for."""
+
+    def drop(self, reason: str) -> None:
+        """Trio's side will not tell what came of it: wait no longer."""
+
+
 class Crossing(ABC, Generic[T]):
     """One async function that runs on trio's side for a caller outside, and what came of it.
 
     Args:
+        awaited: All those of its host for which somebody waits; it is among them from `expect` to its end.
+
+    Attributes:
         scope: Cancels it.
         outcome: What came of it. None while it runs, and when it was cancelled.
         over: Whether it has ended, in whatever way.
     """
 
-    __slots__ = ("outcome", "over", "scope")
+    __slots__ = ("_awaited", "outcome", "over", "scope")
 
-    def __init__(self) -> None:
+    def __init__(self, awaited: dict[Awaited, None]) -> None:
+        self._awaited = awaited
         self.scope: trio.CancelScope = trio.CancelScope()
         self.outcome: Outcome[T] | None = None
         self.over: bool = False
@@ -53,16 +65,31 @@ class Crossing(ABC, Generic[T]):
                 raise
             # Nobody cancelled it: it kept a cancellation from elsewhere, which would take all other crossings along.
             self.outcome = Error(RuntimeError(f"a stray cancellation: {exc!r}"))
+        except GeneratorExit as exc:  # noqa: ASYNC103  # it is closed already, or for the caller
+            if trio.lowlevel.in_trio_task():  # else the run was torn, and what is left of it is thrown away
+                self.outcome = Error(RuntimeError(f"it raised {exc!r}"))
         except BaseException as exc:  # noqa: ASYNC103, BLE001  # whatever it is, it is for the caller
             self.outcome = Error(exc)
         finally:
-            self.over = True
-            self.tell()
+            self._end()
+
+    def expect(self) -> None:
+        """Somebody is going to wait for it."""
+        self._awaited[self] = None
+
+    def drop(self, reason: str) -> None:
+        """Trio's side will not tell what came of it, since its run was torn, or does not end: wait no longer."""
+        if not self.over:
+            self.fail(AdmissionClosed(reason))
 
     def fail(self, exc: BaseException) -> None:
-        """It cannot even begin."""
+        """It cannot even begin, or nobody will tell what came of it."""
         self.outcome = Error(exc)
+        self._end()
+
+    def _end(self) -> None:
         self.over = True
+        self._awaited.pop(self, None)
         self.tell()
 
     @abstractmethod
@@ -188,6 +215,11 @@ class Inside:
         """The supervisor, once it is open, and afterwards."""
         self.closed: bool = False
         """Whether nothing can cross any more."""
+        self.torn: bool = False
+        """Whether trio's own run broke off, so that nothing of this was ended: as by an interrupt within trio."""
+        self.awaited: dict[Awaited, None] = {}
+        """The crossings for which somebody waits outside."""
+        self._whole = False
         self._process = os.getpid()
         self.readers: dict[Leftover, None] = {}
         self._line: OrderedDict[object, None] = OrderedDict()
@@ -214,14 +246,42 @@ class Inside:
 
         Raises: whatever `open_supervisor` raises.
         """
-        async with trio.open_nursery() as self._work:
-            async with trio.open_nursery() as self._waiting:
-                ended = await self._supervise()
-                self.closed = True
-                self._waiting.cancel_scope.cancel(CLOSED)
-            for reader in tuple(self.readers):
-                reader.take_rest()
-        ended.unwrap()
+        try:
+            async with trio.open_nursery() as self._work:
+                async with trio.open_nursery() as self._waiting:
+                    ended = await self._supervise()
+                    self.closed = True
+                    self._waiting.cancel_scope.cancel(CLOSED)
+                for reader in tuple(self.readers):
+                    reader.take_rest()
+            ended.unwrap()
+        except GeneratorExit:  # torn, and thrown away
+            raise
+        except BaseException:
+            self._whole = True
+            raise
+        self._whole = True
+
+    def end(self) -> None:
+        """Trio's run is over, however it ended. On its thread, before `let_go`."""
+        if not self._whole and self.supervisor is not None:
+            self.torn = True
+            self.supervisor.tear()
+        self.closed = True
+
+    def let_go(self, reason: str = TORN) -> None:
+        """Let nobody wait any more for what trio's side has not told."""
+        for crossing in tuple(self.awaited):
+            crossing.drop(reason)
+
+    def require_whole(self) -> None:
+        """Let nobody take what a torn run left for what a host leaves that was closed.
+
+        Raises:
+            AdmissionClosed: The run was torn.
+        """
+        if self.torn:
+            raise AdmissionClosed(TORN)
 
     async def _supervise(self) -> Outcome[None]:
         # What it raises must not reach the nurseries: those who still wait there would lose their answers.
@@ -232,7 +292,7 @@ class Inside:
                     self._on_open()
                     await self._leave.wait()
                     await self.let_in()
-        except trio.Cancelled:
+        except (trio.Cancelled, GeneratorExit):
             raise
         except BaseException as exc:  # noqa: ASYNC103, BLE001  # raised again at the end of the run
             return Error(exc)

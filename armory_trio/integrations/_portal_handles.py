@@ -47,25 +47,31 @@ class BlockingExecution:
         """The result, as soon as the outcome is decided. Interrupted: the execution goes on.
 
         Raises:
+            AdmissionClosed: It never will be: trio's own run was torn.
             TimeoutError: It is not decided after *timeout* seconds. The execution goes on.
         """
         try:
             return self._side.run(self._execution.result, timeout=timeout)
         except AdmissionClosed:
             result = self.privileged_snapshot().result
-            assert result is not None  # a host closes when every outcome is decided
+            if result is None:  # a host closes when every outcome is decided, unless it is torn
+                raise
             return result
 
     def settled(self, *, timeout: float | None = None) -> Snapshot:
         """The snapshot, once the state is final. Interrupted: the execution goes on.
 
         Raises:
+            AdmissionClosed: It never will be: trio's own run was torn.
             TimeoutError: It is not final after *timeout* seconds. The execution goes on.
         """
         try:
             return self._side.run(self._execution.settled, timeout=timeout)
         except AdmissionClosed:
-            return self.snapshot
+            snapshot = self.snapshot
+            if snapshot.settled_at is None:  # as for the result
+                raise
+            return snapshot
 
 
 class BlockingStream:
@@ -91,7 +97,11 @@ class BlockingStream:
         return self
 
     def __next__(self) -> object:
-        """The next chunk. Interrupted: nothing is lost, the next step yields it."""
+        """The next chunk. Interrupted: nothing is lost, the next step yields it.
+
+        Raises:
+            AdmissionClosed: Trio's own run was torn, so that the rest is lost.
+        """
         kept = self._kept
         if not kept:
             try:
@@ -101,6 +111,7 @@ class BlockingStream:
             except AdmissionClosed:
                 self._side.ended()
         if not kept:
+            self._side.inside.require_whole()
             raise StopIteration
         chunk = kept[0]
         del kept[0]  # no call: Python looks for no signal before the chunk is returned

@@ -19,7 +19,7 @@ import trio
 from outcome import Error, Outcome, Value, capture
 
 from ..errors import AdmissionClosed
-from ._inside import CLOSED, Crossing, Held, Inside, Opening
+from ._inside import CLOSED, Awaited, Crossing, Held, Inside, Opening
 
 T = TypeVar("T")
 
@@ -27,6 +27,8 @@ _CALLER_GONE: Final = "its caller was interrupted"
 
 _EXIT_PATIENCE: Final = 5.0
 """Seconds that an exiting interpreter waits for a host that nobody closed."""
+
+_GIVEN_UP: Final = "the interpreter exits, and the host did not end in time"
 
 
 class Moment:
@@ -64,8 +66,8 @@ class Waiter(Crossing[T]):
 
     __slots__ = ("_ended", "begun", "gone", "told", "undo")
 
-    def __init__(self, undo: Callable[[T], Awaitable[object]] | None = None) -> None:
-        super().__init__()
+    def __init__(self, awaited: dict[Awaited, None], undo: Callable[[T], Awaitable[object]] | None = None) -> None:
+        super().__init__(awaited)
         self._ended: trio.Event | None = None
         self.told: Moment = Moment()
         """Comes when it is over."""
@@ -82,9 +84,9 @@ class Waiter(Crossing[T]):
 
     def tell(self) -> None:
         """Wake the thread."""
-        if self._ended is not None:
-            self._ended.set()
         self.told.set()
+        if self._ended is not None and trio.lowlevel.in_trio_run():  # else the run was torn
+            self._ended.set()
 
     async def forsake(self) -> None:
         """Its thread is gone: return when nothing of it is left. On trio's side, once."""
@@ -104,6 +106,7 @@ class ThreadSide:
         self._claim = threading.Lock()
         self._opened = Moment()
         self._ended = Moment()
+        self._given_up = False
         self._alone = threading.Lock()
         self._outcome: Outcome[None] | None = None
         self._token: trio.lowlevel.TrioToken | None = None
@@ -126,7 +129,9 @@ class ThreadSide:
 
     def _end(self, outcome: Outcome[None]) -> None:
         self._outcome = outcome
-        self._ended.set()
+        self.inside.end()
+        self._ended.set()  # who comes from here on is not begun
+        self.inside.let_go()
         if not self._opened.come:
             self._opened.set()
 
@@ -165,6 +170,8 @@ class ThreadSide:
     def _finish(self) -> None:
         if self.inside.is_copy:
             return
+        if self._given_up:
+            raise RuntimeError(_GIVEN_UP)
         self._ended.wait()
         if self._thread.ident is not None:
             self._thread.join()
@@ -179,16 +186,28 @@ class ThreadSide:
     def _at_exit(self) -> None:
         if not self.inside.is_copy:
             self._soon(self._abort)
-            self._ended.wait(_EXIT_PATIENCE)
+            try:
+                self._ended.wait(_EXIT_PATIENCE)
+            finally:
+                self._given_up = not self._ended.come  # what else is done at the exit may use the host, or leave it
+                if self._given_up:
+                    self.inside.let_go(_GIVEN_UP)
 
     def ended(self) -> None:
-        """Return when the host is closed."""
+        """Return when the host is closed.
+
+        Raises:
+            AdmissionClosed: It will not be: the interpreter exits.
+        """
+        if self._given_up:
+            raise AdmissionClosed(_GIVEN_UP)
         self._ended.wait()
 
     # -- crossing
 
     def _is_inside(self) -> bool:
-        return threading.get_ident() == self._thread.ident
+        # When it is over, another thread may have its number.
+        return threading.get_ident() == self._thread.ident and self._thread.is_alive()
 
     def _require_outside(self) -> None:
         self.inside.require_no_copy()
@@ -201,10 +220,10 @@ class ThreadSide:
     def _soon(self, function: Callable[[], None]) -> bool:
         """Call *function* on trio's thread, in the order of such calls, and say whether that is still possible."""
         try:
-            if self._token is not None and not self.inside.is_copy:
+            if self._token is not None and not (self.inside.is_copy or self._ended.come or self._given_up):
                 self._token.run_sync_soon(function)
                 return True
-        except trio.RunFinishedError:
+        except (trio.RunFinishedError, OSError):  # the latter of a run that is being torn: its socket is closed
             pass
         return False
 
@@ -223,8 +242,11 @@ class ThreadSide:
             except Exception as exc:  # noqa: BLE001  # it is for the caller; here it would end the run
                 waiter.fail(exc)
 
+        waiter.expect()  # first: a run that is torn meanwhile tells only those it knows of
         if not self._soon(begin):
-            raise AdmissionClosed(CLOSED)
+            waiter.drop(CLOSED)
+            self.inside.require_whole()
+            raise AdmissionClosed(_GIVEN_UP if self._given_up else CLOSED)
 
     def run(
         self,
@@ -250,7 +272,7 @@ class ThreadSide:
             TimeoutError: It took too long, and was cancelled.
         """
         self._require_outside()
-        waiter = Waiter(undo)
+        waiter = Waiter(self.inside.awaited, undo)
         try:
             self.begin(waiter, async_fn, waits=waits)
             if not waiter.told.wait(timeout):
@@ -271,7 +293,7 @@ class ThreadSide:
     def _forsake(self, waiter: Waiter[T]) -> None:
         if waiter.over and (waiter.undo is None or not isinstance(waiter.outcome, Value)):
             return
-        goodbye = Waiter[None]()
+        goodbye = Waiter[None](self.inside.awaited)
         with suppress(AdmissionClosed):  # everything has ended
             self.begin(goodbye, waiter.forsake)  # after the beginning of the other one, if that came so far
             goodbye.told.wait()
@@ -282,7 +304,7 @@ class ThreadSide:
         Interrupted: it goes on, if it had begun. In trio's own thread, where only the garbage collector can call this:
         it is not waited for.
         """
-        waiter = Waiter[None]()
+        waiter = Waiter[None](self.inside.awaited)
         with suppress(AdmissionClosed):
             self.begin(waiter, async_fn)
             if not self._is_inside():

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from ._inside import Crossing
+from ._inside import Awaited, Crossing
 
 T = TypeVar("T")
 
@@ -63,36 +63,25 @@ class Waiter(Crossing[T]):
 
     Args:
         loop: The loop of that task.
-        waiting: All those of its host that are not over; it is among them as long.
+        awaited: As of every crossing.
         steadfast: It is done whatever becomes of the task, which may be cancelled again and again: anyio does so in
             each round, until the task has ended.
     """
 
-    __slots__ = ("_loop", "_news", "_steadfast", "_waiting")
+    __slots__ = ("_loop", "_news", "_steadfast")
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, waiting: dict[Waiter[T], None], *, steadfast: bool = False
+        self, loop: asyncio.AbstractEventLoop, awaited: dict[Awaited, None], *, steadfast: bool = False
     ) -> None:
-        super().__init__()
+        super().__init__(awaited)
         self._loop = loop
-        self._waiting = waiting
         self._news: asyncio.Future[None] = loop.create_future()
         self._steadfast = steadfast
 
     def tell(self) -> None:
         """Wake the task, unless there is no loop any more that could."""
-        self._waiting.pop(self, None)
         if not self._news.done() and not self._loop.is_closed():
             self._news.set_result(None)
-
-    def begun(self) -> None:
-        """It is on its way to trio's side."""
-        self._waiting[self] = None
-
-    def drop(self) -> None:
-        """Trio's run is over, and has not told what came of it: it was torn, as by an interrupt in trio's own code."""
-        self.over = True
-        self.tell()
 
     def given_up(self) -> bool:
         """Whether its task was cancelled: that reaches the future at once, and the task in the next round only."""

@@ -101,7 +101,10 @@ class AsyncioHost(AsyncioApprovals):
 
     @property
     def report(self) -> Report | None:
-        """What became of everything; set once the host was shut down or left, however that was."""
+        """What became of everything; set once the host was shut down or left, however that was.
+
+        Also when trio's own run was torn: then it says so, and names what was not ended.
+        """
         return self.supervisor.report
 
     @property

@@ -61,7 +61,10 @@ class BlockingHost(BlockingApprovals):
 
     @property
     def report(self) -> Report | None:
-        """What became of everything; set once the host was shut down or left, however that was."""
+        """What became of everything; set once the host was shut down or left, however that was.
+
+        Also when trio's own run was torn: then it says so, and names what was not ended.
+        """
         return self._supervisor.report
 
     @property

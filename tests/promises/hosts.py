@@ -113,6 +113,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 7", "A blocking host is refused in a thread that runs an asyncio loop, with what to open there instead."
     ),
     "portal.fall": Requirement("design 7", "When the supervisor falls, leaving the block raises what made it fall."),
+    "portal.torn": Requirement(
+        "design 8",
+        "When trio's own run breaks off, no thread waits for it any more, each is told, nothing looks complete that is not, "
+        "and the report says so.",
+    ),
     "hosts.exit": Requirement(
         "design 8", "A program that exits with a host open exits, and stops what can be stopped first."
     ),
