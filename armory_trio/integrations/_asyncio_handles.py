@@ -54,7 +54,7 @@ class AsyncioExecution:
 
     def abort(self, reason: str = "aborted by its host") -> AbortAnswer:
         """Ask it to stop, and say what that did. Whether it was honoured shows in the snapshot."""
-        self._side.require_here()
+        self._side.require_going()
         return self._execution.abort(reason)
 
     async def result(self) -> ToolResult[object]:
@@ -156,7 +156,7 @@ class AsyncioStream(AsyncioReader[object]):
 class Opened(EnteredFirst, Generic[R]):
     """``async with`` round something that is entered and left on trio's side, and read in asyncio."""
 
-    __slots__ = ("_enter", "_leave", "_reader", "_readers")
+    __slots__ = ("_enter", "_leave", "_leave_soon", "_reader", "_readers")
 
     def __init__(
         self,
@@ -170,8 +170,12 @@ class Opened(EnteredFirst, Generic[R]):
         async def leave() -> None:
             await side.leave(manager)
 
+        def leave_soon() -> None:
+            side.leave_soon(manager)
+
         self._enter = enter
         self._leave = leave
+        self._leave_soon = leave_soon
         self._readers = side.inside.readers
         self._reader: R | None = None
 
@@ -185,4 +189,7 @@ class Opened(EnteredFirst, Generic[R]):
     ) -> None:
         if self._reader is not None:
             self._readers.pop(self._reader, None)
+            if isinstance(exc, GeneratorExit):  # the block is thrown away, and nothing can be awaited
+                self._leave_soon()
+                return
             await self._leave()  # noqa: ASYNC102  # ends when trio's side has

@@ -27,6 +27,8 @@ T = TypeVar("T")
 
 _log: Final = logging.getLogger("armory_trio.integrations")
 
+_OTHER_LOOP: Final = "this host belongs to the asyncio loop that it was opened in, and another one runs here"
+
 
 class AsyncioSide:
     """The asyncio side of one host; ``async with`` opens and closes it."""
@@ -91,13 +93,18 @@ class AsyncioSide:
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        owner = None if self._owner is None else self._owner()
-        self._owner = None
         if self.inside.is_copy:
             return
         if isinstance(exc, GeneratorExit):
             self._thrown_away()
             return
+        if self._outcome is None and _loop_here() is not self._loop:
+            self._thrown_away()
+            raise RuntimeError(
+                "the block of this host was left outside of the asyncio loop that it was entered in; what ran was aborted"
+            )
+        owner = None if self._owner is None else self._owner()
+        self._owner = None
         if self._outcome is not None:
             pass  # it fell from inside, and nothing of it is left that could be told
         elif exc is None:
@@ -138,6 +145,7 @@ class AsyncioSide:
 
     def _thrown_away(self) -> None:
         """The coroutine of the block is thrown away, so nothing can be awaited: abort, by hand if need be."""
+        self._owner = None
         if self._outcome is not None or sys.is_finalizing():
             return  # nothing is left to do, or nothing to do it with
         reason = "the block of the host was thrown away"
@@ -165,25 +173,54 @@ class AsyncioSide:
                 "asyncio.run_coroutine_threadsafe, or loop.call_soon_threadsafe"
             )
 
-    def require_open(self) -> None:
-        """As `require_here`, for what begins something.
+    def require_going(self) -> None:
+        """As `require_here`, for what asks for something to happen.
 
         Raises:
-            RuntimeError: As there.
-            AdmissionClosed: The host is closed.
+            RuntimeError: As there, or the loop was closed, so that nothing happens any more.
         """
         self.require_here()
+        if self._loop.is_closed() and not self.inside.closed:
+            raise RuntimeError(
+                "the asyncio loop of this host was closed while it was open: nothing of it runs any more"
+            )
+
+    def require_open(self) -> None:
+        """As `require_going`, for what begins something.
+
+        Raises:
+            RuntimeError: As there, or another loop runs here.
+            AdmissionClosed: The host is closed.
+        """
+        self.require_going()
         if self.inside.closed:
             raise AdmissionClosed(CLOSED)
+        if _loop_here() not in (None, self._loop):
+            raise RuntimeError(_OTHER_LOOP)
+
+    def _require_loop(self) -> None:
+        """Let nobody wait where nobody would be woken.
+
+        Raises:
+            RuntimeError: This is no task of the loop, but one of another loop, or of trio.
+        """
+        if trio.lowlevel.in_trio_task():
+            raise RuntimeError(
+                "this is trio's side of the host, where nothing of asyncio can be awaited: "
+                "a tool makes further calls by `await ctx.call(...)`"
+            )
+        if _loop_here() is not self._loop:
+            raise RuntimeError(_OTHER_LOOP)
 
     def begin(self, async_fn: Callable[[], Awaitable[T]], *, waits: bool = False, steadfast: bool = False) -> Waiter[T]:
         """Run *async_fn* on trio's side.
 
         Raises:
             AdmissionClosed: The host is closed.
-            RuntimeError: As `require_here`.
+            RuntimeError: As `require_open`, or this is no task of the loop.
         """
-        self.require_here()
+        self.require_open()
+        self._require_loop()
         waiter = Waiter[T](self._loop, self.inside.awaited, steadfast=steadfast)
         self.inside.begin(waiter, async_fn, waits=waits)
         waiter.expect()
@@ -212,9 +249,26 @@ class AsyncioSide:
     async def leave(self, manager: AbstractAsyncContextManager[T, bool | None]) -> None:
         """Leave *manager*, which was entered on trio's side. Cancelled: it is left all the same."""
         if not (self.inside.closed or self.inside.is_copy):
-            waiter = self.begin(lambda: manager.__aexit__(None, None, None), steadfast=True)
+            waiter = self._begin_leaving(manager)
             await waiter.join()
             waiter.answer()
+
+    def _begin_leaving(self, manager: AbstractAsyncContextManager[T, bool | None]) -> Waiter[bool | None]:
+        return self.begin(lambda: manager.__aexit__(None, None, None), steadfast=True)
+
+    def leave_soon(self, manager: AbstractAsyncContextManager[T, bool | None]) -> None:
+        """Leave *manager* without waiting for that: its block was thrown away, in whatever thread.
+
+        Without a loop that would do it, whatever ends the host ends this.
+        """
+
+        def begin() -> None:
+            with suppress(AdmissionClosed):
+                self._begin_leaving(manager)
+
+        if not self.inside.is_copy:
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(begin)
 
     @asynccontextmanager
     async def hold(self, manager: AbstractAsyncContextManager[T, bool | None]) -> AsyncGenerator[T]:
@@ -246,7 +300,13 @@ class AsyncioSide:
         return waiter.answer()
 
     async def ended(self) -> None:
-        """Return when the host is closed."""
+        """Return when the host is closed.
+
+        Raises:
+            RuntimeError: This is no task of the loop, or the loop was closed first.
+        """
+        self.require_going()
+        self._require_loop()
         await self._ended.wait()
 
     def calling_asyncio(self, async_fn: Callable[[A], Awaitable[T]]) -> Callable[[A], Awaitable[T]]:
@@ -263,6 +323,7 @@ async def _in_loop(loop: asyncio.AbstractEventLoop, async_fn: Callable[[], Await
     done = trio.Event()
 
     async def run() -> T:
+        await asyncio.sleep(0)  # an eager task begins in trio's turn, where others would take it for a task of trio's
         return await async_fn()
 
     task = loop.create_task(run(), name=f"armory_trio: {name}")
@@ -306,13 +367,20 @@ def _asking(handler: Callable[..., object]) -> Callable[[object], Awaitable[obje
     return ask
 
 
-def _running_loop() -> asyncio.AbstractEventLoop:
+def _loop_here() -> asyncio.AbstractEventLoop | None:
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
+        return None
+
+
+def _running_loop() -> asyncio.AbstractEventLoop:
+    loop = _loop_here()
+    if loop is None:
         raise RuntimeError(
             "open_asyncio_host needs a running asyncio loop; on trio use open_supervisor, without a loop open_blocking_host"
-        ) from None
+        )
+    return loop
 
 
 async def _take_back(owner: asyncio.Task[object], *, delivered: bool) -> None:

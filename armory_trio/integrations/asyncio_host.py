@@ -234,7 +234,7 @@ class AsyncioHost(AsyncioApprovals):
         Raises:
             ValueError: No selector is given.
         """
-        self._side.require_here()
+        self._side.require_going()
         return self.supervisor.abort(
             reason,
             execution_id=execution_id,
@@ -246,7 +246,7 @@ class AsyncioHost(AsyncioApprovals):
 
     def close_admission(self, reason: str = "closed by its host") -> None:
         """Take no new work. What was admitted runs to its end, and so do its nested calls."""
-        self._side.require_here()
+        self._side.require_going()
         self.supervisor.close_admission(reason)
 
     async def wait_idle(self) -> None:

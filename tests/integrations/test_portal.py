@@ -423,6 +423,26 @@ def test_after_the_end_everything_says_so() -> None:
 
 
 @requirement("portal.closed")
+def test_a_thread_that_inherits_the_number_of_the_hosts_thread_is_not_taken_for_it() -> None:
+    numbers: list[int] = []
+    with open_blocking_host(TOOLBOX) as host:
+        numbers.append(host.call(lambda _: threading.get_ident()))
+    said: list[object] = []
+
+    def look() -> None:
+        numbers.append(threading.get_ident())
+        said.append(host.inspect())
+
+    for _ in range(20):
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+        if numbers[0] in numbers[1:]:
+            break
+    assert said == [[]] * (len(numbers) - 1)
+
+
+@requirement("portal.closed")
 def test_trios_own_thread_is_refused_instead_of_waiting_for_itself() -> None:
     hosts: list[BlockingHost] = []
 

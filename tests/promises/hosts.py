@@ -71,6 +71,18 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "asyncio.one-host": Requirement(
         "design 13", "Hosts may follow each other in a loop; a second one at the same time in a thread is refused."
     ),
+    "asyncio.own-loop": Requirement(
+        "design 13",
+        "A host belongs to the loop that it was opened in, which may stand still meanwhile: another loop, and trio's own "
+        "side, are refused before anything begins, and a block that is left elsewhere aborts everything.",
+    ),
+    "asyncio.thrown-away": Requirement(
+        "design 13", "A block of a host whose coroutine is thrown away is left all the same, without a word."
+    ),
+    "asyncio.eager": Requirement(
+        "design 13",
+        "Code of the program runs as a task of its loop also where tasks begin eagerly, never in trio's turn.",
+    ),
     "asyncio.signals": Requirement("design 13", "Signals belong to the asyncio program, before, during and after."),
     "asyncio.lost-loop": Requirement(
         "design 13",
