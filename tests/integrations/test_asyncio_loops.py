@@ -225,11 +225,16 @@ def test_a_loop_that_is_stopped_in_the_middle_goes_on_where_it_was(new_loop: New
 # ── Blocks that are thrown away ──────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Step:
-    """One round of the loop, also for who waits by hand."""
+class _Driven:
+    """Awaited, it runs a program in the task that awaits it, as far as that says."""
 
-    def __await__(self) -> Generator[None]:
-        yield
+    def __init__(self, program: Coroutine[object, object, object], far_enough: list[bool]) -> None:
+        self._program = program
+        self._far_enough = far_enough
+
+    def __await__(self) -> Generator[object]:
+        while not self._far_enough:
+            yield self._program.send(None)
 
 
 @requirement("asyncio.thrown-away")
@@ -253,13 +258,10 @@ def test_a_block_that_is_thrown_away_is_left_without_a_word(run: Run, name: str,
             async def use() -> None:
                 async with blocks[name]():
                     entered.append(True)
-                    while True:
-                        await _Step()
+                    await asyncio.sleep(0)
 
             program = use()
-            while not entered:
-                program.send(None)
-                await asyncio.sleep(0.001)
+            await _Driven(program, entered)
             program.close()
             async with asyncio.timeout(20):
                 await host.wait_idle()
