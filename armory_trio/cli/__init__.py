@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from importlib.util import find_spec
+from types import FrameType
 
 __all__ = ("main",)
 
@@ -16,6 +19,9 @@ def main() -> None:
     Raises:
         SystemExit: Always.
     """
+    # Ctrl-C while there is nothing to stop, before and after the command itself, ends the process without a traceback.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as in the background
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     missing = [package for package in _NEEDED if find_spec(package) is None]
     if missing:
         names = " and ".join(missing)
@@ -26,7 +32,19 @@ def main() -> None:
 
     code = execute(sys.argv[1:])
     let_go()
+    _exit_by_signal(code)
     sys.exit(code)
+
+
+def _exit_by_signal(code: int) -> None:
+    """Nothing is left to stop: a signal that comes now changes no code, and ends the wait for threads of the tools."""
+
+    def exit_at_once(_number: int, _frame: FrameType | None) -> None:
+        os._exit(code)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, exit_at_once)
 
 
 def _refuse(reason: str) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import traceback
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Final, Unpack, cast
 
 import click
@@ -32,7 +34,6 @@ from ._streams import Claim, claim_streams, say
 from ._texts import Group, show, show_version
 from ._top import top
 
-_SIGINT: Final = 2
 _CONCURRENCY: Final = 64
 _EXAMPLES: Final = """\
 \b
@@ -228,7 +229,8 @@ def execute(arguments: Sequence[str], claim: Claim = claim_streams) -> int:
     """
     debug = "--debug" in arguments
     try:
-        code = cast("int | None", command.main(list(arguments), "armory-trio", standalone_mode=False, obj=claim))
+        with _interruptible():
+            code = cast("int | None", command.main(list(arguments), "armory-trio", standalone_mode=False, obj=claim))
     except Unusable as error:
         if debug:
             traceback.print_exc()
@@ -252,9 +254,22 @@ def execute(arguments: Sequence[str], claim: Claim = claim_streams) -> int:
     return code
 
 
+@contextmanager
+def _interruptible() -> Generator[None]:
+    """Where SIGINT would end the process, it raises KeyboardInterrupt in this block: there may be something to stop."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        if before is signal.SIG_DFL:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield
+    finally:
+        if before is signal.SIG_DFL:
+            signal.signal(signal.SIGINT, before)
+
+
 def _interrupted() -> int:
     say("interrupted; whatever ran was aborted")
-    return BY_SIGNAL + _SIGINT
+    return BY_SIGNAL + signal.SIGINT
 
 
 def _bug() -> int:

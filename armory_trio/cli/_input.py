@@ -10,6 +10,7 @@ import attrs
 
 from ..definitions import near
 from ..providers import MessageError, Provider, Turn, anthropic, detect_provider, gemini, openai
+from ..providers._text import is_encodable
 from ._exit import Unusable
 from ._settings import InputKind
 
@@ -172,6 +173,8 @@ class InputReader:
             raise MessageError(f"{path}.name", name, "the name of a tool")
         if not isinstance(call_id, str | None):
             raise MessageError(f"{path}.id", call_id, "a text")
+        if call_id is not None and not is_encodable(call_id):
+            raise MessageError(f"{path}.id", call_id, "a text without lone surrogates")
         number = next(self.numbers)
         function = {"name": name, "arguments": record.get("arguments")}
         return {"id": call_id or f"call-{number}", "type": "function", "function": function}

@@ -14,7 +14,7 @@ from typing import Final, cast
 
 import attrs
 
-from ..definitions import is_tool, near
+from ..definitions import Tool, is_tool, near
 from ..errors import DefinitionError
 from ..toolbox import Toolbox, combine_toolboxes, is_toolbox, toolbox_from_manifest
 from ._exit import Unusable
@@ -156,14 +156,17 @@ def _attribute(module: ModuleType, path: str, reference: str) -> object:
         except AttributeError as error:
             there = vars(value) if hasattr(value, "__dict__") else {}
             raise Unusable(f"{reference}: {_missing(name, there)}") from error
-        except Exception as error:
-            raise Unusable(f"{reference}: looking up {name!r} failed: {_words(error)}") from error
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            told = f"{reference}: looking up {name!r} failed: {_words(error)}"
+            raise Unusable(told) from error  # noqa: ASYNC104  # no trio runs yet
     return value
 
 
 def _missing(name: str, there: Mapping[str, object]) -> str:
-    usable = [key for key, value in there.items() if is_toolbox(value) or is_tool(value)]
-    named = [key for key, value in there.items() if not (key.startswith("_") or isinstance(value, (type, ModuleType)))]
+    usable = [key for key, value in there.items() if _is_one_of(value, Toolbox, Tool)]
+    named = [key for key, value in there.items() if not (key.startswith("_") or _is_one_of(value, type, ModuleType))]
     meant = near(name, named, 1)
     told = f"there is no attribute {name!r}"
     if meant:
@@ -171,10 +174,27 @@ def _missing(name: str, there: Mapping[str, object]) -> str:
     return f"{told}; toolboxes and tools there: {', '.join(usable[:10])}" if usable else told
 
 
+def _is_one_of(value: object, *kinds: type) -> bool:
+    """As `isinstance`, also of what can't be asked: a proxy may raise, of which nothing is behind it now."""
+    try:
+        return isinstance(value, kinds)
+    except Exception:  # noqa: BLE001  # whatever its code raises
+        return False
+
+
 def _as_toolbox(value: object, reference: str) -> Toolbox:
     made = value
-    if not (is_toolbox(value) or is_tool(value)) and callable(value):
+    if not _is_one_of(value, Toolbox, Tool) and callable(value):
         made = _made_by(value, reference)
+    try:
+        return _toolbox_of(made, "is" if made is value else "returned", reference)
+    except Unusable:
+        raise
+    except Exception as error:
+        raise Unusable(f"{reference}: looking at it failed: {_words(error)}") from error
+
+
+def _toolbox_of(made: object, what: str, reference: str) -> Toolbox:
     try:
         if is_toolbox(made):
             return made
@@ -186,7 +206,6 @@ def _as_toolbox(value: object, reference: str) -> Toolbox:
         raise Unusable(f"{reference}: {error}") from error
     if inspect.iscoroutine(made):
         made.close()  # else Python warns that nobody awaited it
-    what = "is" if made is value else "returned"
     raise Unusable(f"{reference}: it {what} a value of type {type(made).__name__!r}; expected {_RIGHT}")
 
 

@@ -13,6 +13,7 @@ from ._exit import Unusable
 from ._ledger import run_telling
 from ._parameters import Count, Seconds
 from ._streams import Claim, Streams, is_colored
+from ._texts import Command
 
 if TYPE_CHECKING:  # whoever runs calls does not pay for the view
     from ..observability.live import Query
@@ -54,7 +55,7 @@ class _TopOptions(TypedDict):
     limit: int
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @click.option("--socket", metavar="PATH", help="The socket of the host.")
 @click.option("--pid", type=Count(1), metavar="N", help="The process of the host.")
 @click.option("--once", is_flag=True, help="Print one frame, and exit.")

@@ -49,6 +49,14 @@ GOOD = jsonl(call("add", a=1, b=1))
         pytest.param(b'{"name": ""}\n', "$.name: expected the name of a tool, found the text ''", id="empty name"),
         pytest.param(b'{"name": ["add"]}\n', "$.name: expected the name of a tool, found a list of 1", id="odd name"),
         pytest.param(b'{"name": "add", "id": 7}\n', "$.id: expected a text, found a number", id="odd id"),
+        pytest.param(
+            b'{"name": "add", "id": "\\ud800"}\n', "<stdin>:1: $.id: expected a text without lone", id="cut id"
+        ),
+        pytest.param(
+            b'[{"role": "user", "content": ""}, {"name": "add", "id": "\\ud800"}]\n',
+            "<stdin>:1: $[1].id: expected a text without lone surrogates",
+            id="a cut id among messages",
+        ),
         pytest.param(b'[{"name": "add"}, 5]\n', "<stdin>:1: $[1]: expected a call", id="a number among calls"),
         pytest.param(b'[["add"]]\n', "$[0]: expected a call", id="a list in a list"),
         pytest.param(b'{"choices": [{"delta": {}}]}\n', "put the chunks of a stream together first", id="a chunk"),

@@ -55,6 +55,16 @@ def stopping():
 def odd():
     return 17
 
+class Proxy:
+    @property
+    def __class__(self):
+        raise RuntimeError("nothing is behind it now")
+
+proxy = Proxy()
+
+def make_proxy():
+    return Proxy()
+
 number = 17
 mixed = [add, 17]
 plain = [needs]
@@ -107,6 +117,10 @@ def test_the_same_tool_may_be_named_twice(cli: Cli) -> None:
         pytest.param("sources:failing", "calling it failed: RuntimeError: no tools today (", id="raises"),
         pytest.param("sources:exiting", "calling it failed: SystemExit: 5", id="exits"),
         pytest.param("sources:stopping", "calling it failed: sources.Stop: not today (", id="raises no Exception"),
+        pytest.param(
+            "sources:proxy", "sources:proxy: looking at it failed: RuntimeError: nothing is behind", id="proxy"
+        ),
+        pytest.param("sources:make_proxy", "looking at it failed: RuntimeError: nothing is behind", id="makes a proxy"),
         pytest.param("sources:mixed", "tools[1]: 17 is no tool", id="a list with a number"),
         pytest.param("sources:plain", "decorate it with @tool", id="a list with a function"),
         pytest.param("broken:x", "importing 'broken' failed: SyntaxError: ", id="syntax"),
@@ -117,6 +131,7 @@ def test_the_same_tool_may_be_named_twice(cli: Cli) -> None:
         pytest.param("leave:x", "importing 'leave' failed: SystemExit: ", id="exits on import"),
         pytest.param("halt:x", "importing 'halt' failed: BaseException: no (", id="raises no Exception on import"),
         pytest.param("lazy:x", "lazy:x: looking up 'x' failed: RuntimeError: no x (", id="raises when it is looked up"),
+        pytest.param("rude:x", "rude:x: looking up 'x' failed: SystemExit: 5", id="exits when it is looked up"),
         pytest.param(
             "badly:x", "importing 'badly' failed: armory_trio.errors.DefinitionError: tool 'f'", id="bad tool"
         ),
@@ -130,6 +145,7 @@ def test_tools_that_cannot_be_had_get_one_line(reference: str, told: str, cli: C
     cli.write("leave.py", "import sys\nsys.exit('bye')\n")
     cli.write("halt.py", "raise BaseException('no')\n")
     cli.write("lazy.py", "def __getattr__(name):\n    raise RuntimeError(f'no {name}')\n")
+    cli.write("rude.py", "def __getattr__(name):\n    raise SystemExit(5)\n")
     cli.write("badly.py", "from armory_trio import tool\n@tool(timeout=-1)\nasync def f() -> None: ...\n")
 
     ended = cli("run", reference, "-", stdin=ADD)

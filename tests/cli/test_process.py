@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Final
 
@@ -280,6 +281,42 @@ def test_a_signal_that_our_parent_had_ignored_stays_ignored(cli: Cli, started: F
     assert b'"through"' in out
 
 
+@requirement("cli.signal.nothing-to-stop")
+def test_an_interrupt_while_the_command_is_loaded_ends_it_without_a_traceback(cli: Cli) -> None:
+    cli.write("click.py", "import sys, time\nprint('loading', file=sys.stderr, flush=True)\ntime.sleep(60)\n")
+    with cli.spawn("--version") as process:
+        process.until("loading")
+        process.signal(INT)
+        ended = process.wait()
+
+    assert (ended.code, ended.out, ended.err.strip()) == (-INT, b"", "")
+
+
+@requirement("cli.signal.nothing-to-stop")
+@pytest.mark.parametrize("number", [INT, TERM, signal.SIGHUP])
+def test_a_signal_after_the_last_result_changes_no_code_and_ends_the_wait_for_threads(
+    number: signal.Signals, cli: Cli
+) -> None:
+    cli.write(
+        "threaded.py",
+        "import sys, threading\n"
+        "from my_tools import add\n"
+        "def linger():\n"
+        "    threading.main_thread().join()\n"
+        "    print('waiting', file=sys.stderr, flush=True)\n"
+        "    threading.Event().wait()\n"
+        "threading.Thread(target=linger).start()\n",
+    )
+    with cli.spawn("run", "threaded:add", cli.write("calls.jsonl", ADD)) as process:
+        process.until("waiting")
+        while process.popen.poll() is None:  # one that comes just when Python begins to wait for a lock is seen later
+            process.signal(number)
+            time.sleep(0.01)
+        ended = process.end()
+
+    assert (ended.code, ended.values) == (0, [2])
+
+
 # ── Pipes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -468,7 +505,7 @@ def test_a_list_of_tools_for_a_full_disk_is_said_in_a_line(cli: Cli) -> None:
 
 @requirement("cli.stdout.unwritable")
 @pytest.mark.parametrize(
-    "words", first(2, ["--help", "tools my_tools:add --json", "--version", "run --help", "tools --help"])
+    "words", first(3, ["--help", "tools my_tools:add --json", "top --help", "--version", "run --help", "tools --help"])
 )
 @pytest.mark.parametrize(
     ("redirection", "told"),

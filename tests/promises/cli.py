@@ -84,6 +84,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "cli.signal.at-once": Requirement(
         "design section 8", "The third signal exits at once with a list, even while a tool blocks the event loop."
     ),
+    "cli.signal.nothing-to-stop": Requirement(
+        "design section 8",
+        "A signal before anything was loaded, or after everything was written, ends the command without a traceback, and "
+        "changes no exit code that is known.",
+    ),
     "cli.signal.hangup": Requirement("design section 8", "A closed terminal drains like SIGTERM."),
     "cli.exit.interrupted": Requirement(
         "design section 7",
