@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from typing import Final, Literal, Unpack
 
 import attrs
@@ -16,6 +18,9 @@ from ._parameters import Count, Seconds
 from ._settings import MEBIBYTE, ErrorDetail
 from ._streams import Claim
 from ._texts import Command
+
+_PATH: Final = re.compile(r"(?:/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+/?|/")
+"""A path that needs no escapes in a URL."""
 
 LEVELS: Final = ("debug", "info", "warning", "error")
 _EXAMPLES: Final = """\
@@ -132,15 +137,22 @@ def _settings(options: McpOptions) -> McpSettings:
     token = None if options["token_env"] is None else _token(options["token_env"])
     if address is None and (token is not None or options["allow_host"]):
         raise click.UsageError("--token-env and --allow-host are for HTTP; give --http HOST:PORT with them")
-    if not options["path"].startswith("/"):
-        raise click.UsageError(f"--path {options['path']}: begin it with a slash, such as /mcp")
+    if not _PATH.fullmatch(options["path"]):
+        raise click.UsageError(
+            f"--path {options['path']}: begin it with a slash, and use letters, digits and marks that stand in a URL as "
+            "they are, such as /mcp"
+        )
+    for name, texts in (("--name", (options["name"],)), ("--allow-host", options["allow_host"])):
+        if any(not text.strip() for text in texts):
+            raise click.UsageError(f"{name} is blank")
+    timeout = options["timeout"]
     return McpSettings(
         address=address,
         path=options["path"],
         allow_hosts=options["allow_host"],
         token=token,
         name=options["name"],
-        timeout=options["timeout"],
+        timeout=None if timeout is None or math.isinf(timeout) else timeout,
         concurrency=options["concurrency"],
         drain_for=options["drain_for"],
         cleanup_timeout=options["cleanup_timeout"],

@@ -159,6 +159,12 @@ def test_the_command_serves_http_where_it_says_and_to_whom_it_may(cli: Cli) -> N
         (["mcp", "my_tools:toolbox", "--token-env", "NO_SUCH"], "the variable is not set, or blank"),
         (["mcp", "my_tools:toolbox", "--allow-host", "x"], "are for HTTP; give --http HOST:PORT with them"),
         (["mcp", "my_tools:toolbox", "--http", "127.0.0.1:0", "--path", "x"], "--path x: begin it with a slash"),
+        *(
+            (["mcp", "my_tools:toolbox", "--http", "127.0.0.1:0", "--path", path], f"--path {path}: begin it with")
+            for path in ("", "/a b", "/a?b", "//a", "/{a}", "/\N{LATIN SMALL LETTER E WITH ACUTE}", "/a%20b", "/a#b")
+        ),
+        (["mcp", "my_tools:toolbox", "--name", " "], "--name is blank"),
+        (["mcp", "my_tools:toolbox", "--http", "127.0.0.1:0", "--allow-host", ""], "--allow-host is blank"),
         (["mcp", "my_tools:toolbox", "--http", "256.1.1.1:80", "--token-env", "HOME"], "cannot be listened on"),
         (["mcp", "my_tools:nothing"], "there is no attribute 'nothing'"),
     ],
@@ -169,6 +175,13 @@ def test_what_cannot_be_served_is_refused_in_one_line(arguments: list[str], told
 
     assert ended.code == 2
     assert [told in line for line in ended.told] == [True]
+
+
+@requirement("mcp-server.command")
+def test_a_timeout_may_be_infinite(cli: Cli) -> None:
+    ended = cli("mcp", "my_tools:toolbox", "--timeout", "inf", stdin=jsonl(HELLO, READY, use(1, "add", a=1, b=2)))
+
+    assert (ended.code, said(ended.lines[1])) == (0, "3")
 
 
 @requirement("mcp-server.command")
