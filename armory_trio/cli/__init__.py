@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ from types import FrameType
 __all__ = ("main",)
 
 _NEEDED = ("click", "rich")
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def main() -> None:
@@ -22,6 +24,7 @@ def main() -> None:
     # Ctrl-C while there is nothing to stop, before and after the command itself, ends the process without a traceback.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, as in the background
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    atexit.register(_ignore_signals)  # registered first, it is called last
     missing = [package for package in _NEEDED if find_spec(package) is None]
     if missing:
         names = " and ".join(missing)
@@ -42,9 +45,15 @@ def _exit_by_signal(code: int) -> None:
     def exit_at_once(_number: int, _frame: FrameType | None) -> None:
         os._exit(code)
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, exit_at_once)
+
+
+def _ignore_signals() -> None:
+    """While Python takes itself apart it would let signals kill the process, and the code would be theirs."""
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _refuse(reason: str) -> int:

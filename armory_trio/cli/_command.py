@@ -239,7 +239,7 @@ def execute(arguments: Sequence[str], claim: Claim = claim_streams) -> int:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         where = context.command_path if isinstance(context, click.Context) else "armory-trio"
-        say(f"{' '.join(error.format_message().split())} (see {where} --help)")
+        say(f"{' '.join(error.format_message().split())}{_hint(error)} (see {where} --help)")
         code = UNUSABLE
     except SystemExit:
         return READER_GONE  # click's way to leave when it prints help into a closed pipe
@@ -252,6 +252,14 @@ def execute(arguments: Sequence[str], claim: Claim = claim_streams) -> int:
     else:
         return code or SUCCEEDED
     return code
+
+
+def _hint(error: click.ClickException) -> str:
+    """What may be meant by an option that there is not: ids are random, and some begin with a dash."""
+    if not isinstance(error, click.NoSuchOption) or error.option_name.startswith("--") or error.ctx is None:
+        return ""
+    takes_id = any(isinstance(each, click.Argument) and each.name == "attempt" for each in error.ctx.command.params)
+    return " An ATTEMPT that begins with a dash stands behind two dashes, and last: -- -x1" if takes_id else ""
 
 
 @contextmanager

@@ -27,7 +27,13 @@ def with_tool_options(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def sorted_words(options: ToolOptions) -> tuple[list[str], list[str]]:
-    """The references to tools, and what else was given."""
+    """The references to tools, and what else was given.
+
+    Raises:
+        click.UsageError: A word is empty, as that of a variable that is not set.
+    """
+    if "" in options["words"]:
+        raise click.UsageError("one of the words is empty, which names neither tools nor a file; is a variable unset?")
     references = [word for word in options["words"] if REFERENCE.fullmatch(word)]
     return [*references, *options["toolbox"]], [word for word in options["words"] if word not in references]
 

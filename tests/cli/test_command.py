@@ -63,6 +63,8 @@ def test_the_version_is_told(cli: Cli) -> None:
         pytest.param(["run", "--max-bytes", "0"], "'--max-bytes': '0' is no whole number of 1 or more", id="no bytes"),
         pytest.param(["run", "--sequential", "--concurrency", "4", "-"], "contradicts", id="contradiction"),
         pytest.param(["run", "a.json", "b.json"], "one FILE at most, and these are 2: a.json, b.json", id="two files"),
+        pytest.param(["run", "my_tools:toolbox", ""], "one of the words is empty", id="an unset variable"),
+        pytest.param(["tools", ""], "one of the words is empty", id="tools of an unset variable"),
         pytest.param(["tools", "a.json"], "'a.json' is no MODULE:ATTRIBUTE", id="tools of a file"),
         pytest.param(["tools"], "no tools: give", id="tools of nothing"),
     ],

@@ -415,6 +415,9 @@ def test_what_can_be_done_next_is_a_command_that_works(cli: Cli, store: Store) -
     ]
     _, *words = shlex.split(following[0])
     assert cli(*words, "--yes").code == 2  # behind the two dashes it is no option
+    for verb in ("show", "resolve", "authorize"):
+        [told] = cli("ledger", verb, "-x1").told
+        assert "An ATTEMPT that begins with a dash stands behind two dashes, and last: -- -x1" in told
     assert cli(*words[:-2], "--yes", *words[-2:]).code == 0
     assert store.load(claim("k1", odd)) is None
 

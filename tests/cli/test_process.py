@@ -317,6 +317,31 @@ def test_a_signal_after_the_last_result_changes_no_code_and_ends_the_wait_for_th
     assert (ended.code, ended.values) == (0, [2])
 
 
+@requirement("cli.signal.nothing-to-stop")
+@pytest.mark.parametrize("number", [INT, TERM, signal.SIGHUP])
+def test_a_signal_while_python_takes_itself_apart_changes_no_code(
+    number: signal.Signals, cli: Cli, release: Fifo
+) -> None:
+    cli.write(
+        "lasting.py",
+        "import os\n"
+        "from my_tools import add\n"
+        "class Last:\n"
+        "    def __del__(self, os=os):\n"
+        "        os.write(2, b'the last one')\n"
+        "        os.read(os.open('release', os.O_RDONLY), 1)\n"
+        "last = Last()\n",
+    )
+    with cli.spawn("run", "lasting:add", cli.write("calls.jsonl", ADD)) as process:
+        process.until("the last one")
+        process.signal(number)
+        _until_delivered(process.popen.pid, number)
+        release.let_go()
+        ended = process.wait()
+
+    assert (ended.code, ended.values) == (0, [2])
+
+
 # ── Pipes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
