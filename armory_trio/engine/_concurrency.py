@@ -38,6 +38,11 @@ def current_token() -> Token:
     return trio.lowlevel.current_trio_token()
 
 
+def is_in_task() -> bool:
+    """Whether this is called by a task of trio's, in its turn."""
+    return trio.lowlevel.in_trio_task()
+
+
 def current_clock() -> Callable[[], float]:
     """What reads the clock of this run: `trio.current_time` without looking up the run each time.
 

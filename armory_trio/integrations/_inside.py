@@ -15,6 +15,7 @@ import trio
 from outcome import Error, Outcome, Value
 
 from ..engine import Supervisor
+from ..engine._concurrency import is_in_task
 from ..engine._shutdown import TORN
 from ..errors import AdmissionClosed
 
@@ -66,7 +67,7 @@ class Crossing(ABC, Generic[T]):
             # Nobody cancelled it: it kept a cancellation from elsewhere, which would take all other crossings along.
             self.outcome = Error(RuntimeError(f"a stray cancellation: {exc!r}"))
         except GeneratorExit as exc:  # noqa: ASYNC103  # it is closed already, or for the caller
-            if trio.lowlevel.in_trio_task():  # else the run was torn, and what is left of it is thrown away
+            if is_in_task():  # else the run was torn, and what is left of it is thrown away
                 self.outcome = Error(RuntimeError(f"it raised {exc!r}"))
         except BaseException as exc:  # noqa: ASYNC103, BLE001  # whatever it is, it is for the caller
             self.outcome = Error(exc)
