@@ -12,7 +12,7 @@ from types import FrameType
 __all__ = ("main",)
 
 _NEEDED = ("click", "rich")
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ENDING = [number for number in signal.Signals if number.name in ("SIGINT", "SIGTERM", "SIGHUP")]  # those there are
 
 
 def main() -> None:
