@@ -21,6 +21,7 @@ from sqlalchemy.pool import NullPool
 from ..definitions._checks import shown
 from ..errors import DefinitionError, StoreUnavailable
 from ._faults import fault_of, words_of
+from ._files import Files
 from ._schema import TABLES, VERSION, migrate, version_of
 
 Synchronous = Literal["full", "normal"]
@@ -28,6 +29,11 @@ Synchronous = Literal["full", "normal"]
 _SCHEMES: Final = ("postgresql", "postgres", "postgresql+psycopg")
 _PAUSE: Final = 0.02
 """Seconds between two attempts to switch a new file to WAL, for which SQLite itself does not wait."""
+
+_GONE: Final = (
+    "its file, or the journal beside it, was moved, deleted or replaced while it was open, so nobody would see what is "
+    "written; put it back, or close every store on it and open them anew"
+)
 
 
 @attrs.frozen
@@ -112,6 +118,7 @@ class Database:
         self.place = place
         self.timeout = timeout
         self._prepared = False
+        self._file = Files({})
         try:
             self.engine: sa.Engine = _engine_of(place.url, timeout, synchronous)
         except ModuleNotFoundError as error:
@@ -123,24 +130,29 @@ class Database:
 
         Raises:
             StoreUnavailable: The tables are of a later version, or not ours, or the directory is missing, or there is no file but a
-                directory.
+                directory, or another file than the first time.
             sqlalchemy.exc.SQLAlchemyError: What else goes wrong. `unavailable` has words for it.
         """
-        if self.place.is_file and not _can_be_entered(Path(self.place.name).parent):
-            raise StoreUnavailable(self.place.name, "the directory does not exist, or can't be entered; make it first")
-        if self.place.is_file and Path(self.place.name).is_dir():
-            raise StoreUnavailable(
-                self.place.name, f"this is a directory; name a file in it, such as {Path(self.place.name, 'store.db')}"
-            )
+        if self.place.is_file:
+            self._require_place(self.place.name)
         connection = self.engine.connect()
         try:
             if not self._prepared:
                 self._prepare(connection)
+                self._file = Files.of(self.place.name) if self.place.is_file else Files({})
                 self._prepared = True
         except BaseException:
             discard(connection)
             raise
         return connection.execution_options(armory_writes=writes)
+
+    def _require_place(self, path: str) -> None:
+        if not _can_be_entered(Path(path).parent):
+            raise StoreUnavailable(path, "the directory does not exist, or can't be entered; make it first")
+        if Path(path).is_dir():
+            raise StoreUnavailable(path, f"this is a directory; name a file in it, such as {Path(path, 'store.db')}")
+        if self._prepared:
+            self.require_files(self._file)  # what connects makes a file where there is none
 
     def _prepare(self, connection: sa.Connection) -> None:
         with connection.begin():
@@ -152,6 +164,19 @@ class Database:
             self.require_version(version_of(connection))
             for table in TABLES:
                 connection.execute(sa.select(table).where(sa.false()))
+
+    def files(self) -> Files:
+        """The file and its journal, as a connection has them open; none on a server."""
+        return Files.of(self.place.name, _journal_of(self.place.name)) if self.place.is_file else Files({})
+
+    def require_files(self, files: Files) -> None:
+        """Refuse to go on with files that are at their paths no more.
+
+        Raises:
+            StoreUnavailable: One of *files* was moved, deleted or replaced.
+        """
+        if not files.are_there():
+            raise StoreUnavailable(self.place.name, _GONE)
 
     def require_version(self, version: int | None) -> None:
         """Refuse tables that are of another version than `VERSION`.
@@ -242,6 +267,11 @@ def interrupt(connection: sa.Connection) -> None:
 def _begin(connection: sa.Connection) -> None:
     writes = connection.get_execution_options().get("armory_writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _journal_of(path: str) -> str:
+    """The path of the journal, which stands beside the file that a link leads to."""
+    return f"{os.path.realpath(path)}-wal"
 
 
 def _can_be_entered(directory: Path) -> bool:

@@ -28,8 +28,16 @@ def from_text(text: str, type: type[T]) -> T:
     """
     try:
         return msgspec.json.decode(text, type=type)
-    except msgspec.DecodeError:
-        return msgspec.convert(json.loads(text), type)
+    except (msgspec.DecodeError, RecursionError) as error:
+        return msgspec.convert(_plain(text, error), type)
+
+
+def _plain(text: str, error: Exception) -> object:
+    """What *text* says, half surrogate pairs included, of which `msgspec` knows nothing but its *error*."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise msgspec.ValidationError(str(error)) from error
 
 
 def key_of(*parts: object) -> str:

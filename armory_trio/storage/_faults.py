@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Mapping
 from typing import Final, Literal
 
@@ -78,6 +79,8 @@ def _told(error: BaseException) -> tuple[Fault, str]:
     if isinstance(name, str):
         short = re.sub(r"^SQLITE_([A-Z]+).*", r"\1", name)
         return _SQLITE.get(short, ("other", "SQLite refused it"))
+    if isinstance(origin, sqlite3.OperationalError):  # the driver itself, of text that is none
+        return "other", "a row can't be read, as if something else had written it"
     state: object = getattr(origin, "sqlstate", None)
     if isinstance(state, str):
         known = _POSTGRES.get(state) or _POSTGRES.get(state[:2])

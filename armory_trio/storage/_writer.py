@@ -18,6 +18,7 @@ from ..errors import StoreUnavailable
 from ._clock import SqlClock
 from ._database import Database, discard, interrupt
 from ._faults import fault_of
+from ._files import Files
 from ._keep import FOR_EVER, Keep
 from ._rows import Group, Operation, Outcomes, Raced, SeenToBeOver
 
@@ -61,6 +62,7 @@ class Worker:
         self._clock = clock
         self._writes = writes
         self._connection: sa.Connection | None = None
+        self._files: Files | None = None
         self._next_sweep = 0.0
         self._given_up = False
 
@@ -81,7 +83,7 @@ class Worker:
 
     def close(self) -> None:
         """Close the connection."""
-        connection, self._connection = self._connection, None
+        connection, self._connection, self._files = self._connection, None, None
         if connection is not None:
             discard(connection)
 
@@ -119,6 +121,8 @@ class Worker:
             if fresh:
                 self._connection = self._database.connect(writes=self._writes)
             group = Group(self._alive(), self._clock, self._database.require_version, writes=self._writes)
+            if self._files is not None:
+                self._database.require_files(self._files)
             try:
                 answers = group.run(operations)
             except Raced:
@@ -140,6 +144,7 @@ class Worker:
                 raise
             else:
                 self._mark = group.mark
+                self._files = self._files or self._database.files()
                 return answers
         raise StoreUnavailable(self._database.place.name, "other hosts were in the way, again and again")
 

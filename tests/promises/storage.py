@@ -40,6 +40,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "design 12",
         "What is wrong with a database is said in words, with the place and without the password, and nothing hangs.",
     ),
+    "storage.same-file": Requirement(
+        "design 12",
+        "A store whose file, or its journal, was moved, deleted or replaced while it is open answers nothing any more, and "
+        "makes no new file: what it wrote would be seen by nobody, and done again. Put back, it goes on.",
+    ),
     "storage.reconnect": Requirement(
         "design 12", "After the server was restarted, the next operation connects again and is done."
     ),

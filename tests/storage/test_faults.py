@@ -13,7 +13,9 @@ import time
 import traceback
 from collections.abc import Generator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 import psycopg.errors
 import pytest
@@ -280,16 +282,52 @@ async def test_tables_that_are_not_ours_are_said_to_be(where: str) -> None:
     assert "its tables are not those of this version" in (await opened(where)).reason
 
 
+_OVERWRITE: Final = (
+    "UPDATE armory_attempts SET document = 'DOCUMENT' WHERE key_text LIKE '%key-1%'",
+    "UPDATE armory_approvals SET document = 'DOCUMENT'",
+)
+
+
 @requirement("storage.faults")
-async def test_a_row_that_something_else_wrote_harms_nobody_but_who_asks_for_it(where: str) -> None:
+@pytest.mark.parametrize("document", ["[]", "a letter", "", '{"key":', "[" * 10_000, '{"key": "\\ud800"}'])
+async def test_a_row_that_something_else_wrote_harms_nobody_but_who_asks_for_it(where: str, document: str) -> None:
+    binding = approval("nonce-1", time.time())
     async with open_store(where) as store:
         for key in ("key-1", "key-2"):
             await store.ledger.apply(claim(key, "a"))
-        change(where, "UPDATE armory_attempts SET document = '[]' WHERE key_text LIKE '%key-1%'")
+        await store.approvals.issue(binding)
+        change(where, *(statement.replace("DOCUMENT", document) for statement in _OVERWRITE))
 
-        with pytest.raises(StoreUnavailable, match="a row can't be read"):
-            await store.ledger.apply(claim("key-1", "b"))
+        for ask in (
+            partial(store.ledger.apply, claim("key-1", "b")),
+            partial(store.ledger.load, claim("key-1", "a").key.text),
+            store.ledger.list,
+            partial(store.approvals.consume, binding, binding.scope),
+        ):
+            with pytest.raises(StoreUnavailable, match="a row can't be read"):
+                await ask()
         assert await store.ledger.load(claim("key-2", "a").key.text) is not None
+
+
+@requirement("storage.faults", "storage.groups")
+async def test_a_row_that_is_no_text_harms_none_of_those_who_share_its_transaction(path: Path) -> None:
+    answers: dict[str, object] = {}
+
+    async def ask(store: SqlStore, key: str) -> None:
+        try:
+            answers[key] = type(await store.ledger.apply(claim(key, "b"))).__name__
+        except StoreUnavailable as error:
+            answers[key] = error.reason
+
+    async with open_store(path) as store:
+        await store.ledger.apply(claim("key-1", "a"))
+        change(str(path), "UPDATE armory_attempts SET document = CAST(x'ff41' AS TEXT)")
+        async with trio.open_nursery() as nursery:
+            for key in ("key-0", "key-1", "key-2"):
+                nursery.start_soon(ask, store, key)
+
+    assert str(answers.pop("key-1")).startswith("a row can't be read")
+    assert answers == {"key-0": "Fresh", "key-2": "Fresh"}
 
 
 def change(where: str, *statements: str) -> None:
