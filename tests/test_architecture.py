@@ -247,6 +247,7 @@ ORDER: Final = {
         "_arguments",
         "_message",
         "_doors",
+        "_declined",
         "_turn",
         "_detect",
         "_blocks",

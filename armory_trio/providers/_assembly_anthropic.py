@@ -9,6 +9,7 @@ from ._arguments import read_arguments
 from ._assembly import Assembler
 from ._assembly_calls import Slot, size_of
 from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
+from ._declined import FALLBACK, WITHDRAWN, refused, void_blocks
 from ._message import MessageError, as_json, field, items, piece, record, require_record, word, word_or_none
 from ._text import encodable_json, joined, shortened
 from ._turn import Found, Json, Provider, Turn, WayBack
@@ -17,8 +18,11 @@ __all__ = ("AnthropicStream",)
 
 _EVENTS: Final = "an event of a message stream"
 _INPUT: Final = "input_json_delta"
-_TEXTS: Final = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+_TEXTS: Final = {"text_delta": "text", "thinking_delta": "thinking"}
 """Deltas that add to a field of their block."""
+
+_WHOLES: Final = {"signature_delta": ("signature",), "compaction_delta": ("content", "encrypted_content")}
+"""Deltas that say fields of their block once and for all."""
 
 
 class _Block:
@@ -147,6 +151,8 @@ class AnthropicStream(Assembler):
                 self._calls.doubt([*lent, slot], "it came before its call began, or has the index of another")
         else:
             self._calls.latest = None
+        if kind == FALLBACK:
+            self._calls.refuse(self._calls.slots, WITHDRAWN)
         entry = as_json(block)
         self._calls.keep_value(entry)
         self._blocks.append(_Block(index, kind, entry, slot))
@@ -164,18 +170,22 @@ class AnthropicStream(Assembler):
         kind = word(delta, "$.delta", "type")
         if kind == _INPUT:
             self._grow_input(piece(delta, "$.delta", "partial_json"), index)
-        elif kind in _TEXTS:
+            return
+        block = next((block for block in reversed(self._blocks) if index in (None, block.index)), None)
+        if block is None:
+            return
+        if kind in _TEXTS:
             text = piece(delta, "$.delta", _TEXTS[kind])
-            block = next((block for block in reversed(self._blocks) if index in (None, block.index)), None)
-            if text and block is not None:
-                self._calls.keep(size_of(text))
-                block.pieces.setdefault(kind, []).append(text)
-        elif kind == "citations_delta" and self._blocks:
-            citation = field(delta, "citation")
-            if citation is not None:
-                citation = as_json(citation)
-                self._calls.keep_value(citation)
-                self._blocks[-1].citations.append(citation)
+            self._calls.keep(size_of(text))
+            block.pieces.setdefault(kind, []).append(text)
+        elif kind in _WHOLES:
+            said = {name: text for name in _WHOLES[kind] if (text := piece(delta, "$.delta", name))}
+            self._calls.keep_value(said)
+            block.entry |= said
+        elif kind == "citations_delta" and (citation := field(delta, "citation")) is not None:
+            citation = as_json(citation)
+            self._calls.keep_value(citation)
+            block.citations.append(citation)
 
     def _grow_input(self, text: str, index: int | None) -> None:
         takers = [block for block in self._blocks if block.takes_input]
@@ -228,11 +238,17 @@ class AnthropicStream(Assembler):
         places = {place: block.slot for place, block in enumerate(self._blocks) if block.slot is not None}
         defects = self._calls.defects(places, cut, lost=self._lost is not None, closes=True)
         entries = [block.whole(block.arguments) for block in self._blocks]
-        return Found(entries, "$.content", self._stop_reason, cut, defects=defects)
+        void = void_blocks(entries)
+        return Found(
+            entries, "$.content", self._stop_reason, cut, refused(self._stop_reason), defects=defects, void=void
+        )
 
     def _written(self, turn: Turn) -> Json:
         blocks: list[Json] = []
-        for block in self._blocks:
+        void = void_blocks([block.entry for block in self._blocks])
+        for at, block in enumerate(self._blocks):
+            if at in void:
+                continue
             entry = block.whole(encodable_json(read_arguments(block.arguments)[0]))
             if block.slot is not None:
                 entry["id"] = turn.wire[block.slot.position].reply_id

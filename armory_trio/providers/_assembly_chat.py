@@ -69,6 +69,9 @@ class ChatAssembler(Assembler):
 
         self._others: dict[object, _Other] = {}
         self._extras: dict[int, object] = {}
+        self._audio: str | None = None
+        """The id of what was spoken; it stands for all of it in a history."""
+
         self._legacy: tuple[list[str], list[str]] | None = None
         offered = None if tools is None else words("the openai-chat assembler", "tools", tools, "names")
         self._matcher = Matcher(self._calls, offered)
@@ -113,6 +116,7 @@ class ChatAssembler(Assembler):
             if piece:
                 self._calls.keep(size_of(piece))
                 self._texts.setdefault(name, []).append(piece)
+        self._audio = self._audio or word_or_none(record(delta, path, "audio"), "id")
         legacy = record(delta, path, "function_call")
         if legacy is not None:
             self._legacy = self._legacy or ([], [])
@@ -186,6 +190,8 @@ class ChatAssembler(Assembler):
     def _written(self, turn: Turn) -> Json:
         message: Json = {"role": "assistant", "content": None}
         message |= {name: joined(pieces) for name, pieces in self._texts.items()}
+        if self._audio is not None:
+            message["audio"] = {"id": self._audio}
         if self._legacy is not None:
             message["function_call"] = dict(zip(("name", "arguments"), map(joined, self._legacy), strict=True))
         calls: list[Json] = []

@@ -279,7 +279,8 @@ def _is_form_of(known: _Item, item: object, index: int | None, *, may_rename: bo
     """Whether *item*, which has another id than *known* or none, is a later form of it."""
     call_id = word_or_none(item, "call_id")
     same_index = index is not None and index == known.index
-    same_call = bool(call_id) and known.slot is not None and known.slot.wire_id == call_id
+    known_as = known.entry.get("call_id") if known.slot is None else known.slot.wire_id
+    same_call = bool(call_id) and known_as == call_id
     if same_call and (same_index or index is None or known.index is None):
         return True
     has_other_id = bool(word_or_none(item, "id") and known.item_id)

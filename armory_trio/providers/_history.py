@@ -181,8 +181,13 @@ def _owners_of(node: object) -> Iterator[Provider]:
     kinds = {word_or_none(block, "type") for block in content} if is_list(content) else set[str | None]()
     if kinds & {"tool_use", "tool_result"}:
         yield "anthropic"
-    elif calls not in (None, [], ()) or (word_or_none(node, "role") == "tool" and not is_geminis):
+    elif calls not in (None, [], ()) or (_is_a_tools(node) and not is_geminis):
         yield "openai-chat"
+
+
+def _is_a_tools(node: object) -> bool:
+    """Whether *node* is a message of a tool: items of the Responses API have roles, too, and say what they are."""
+    return word_or_none(node, "role") == "tool" and (field(node, "type") is None or has(node, "tool_call_id"))
 
 
 class _Writer:

@@ -24,7 +24,7 @@ __all__ = ("collect_results", "extend_history")
 _UNHEARD: Final = ("orphan-result", "repeated-result")
 """Faults of an answer for which it would be left out, so that the model never reads it."""
 
-_HARMLESS: Final = ("characters", "no-calls")
+_HARMLESS: Final = ("characters", "no-calls", "withdrawn")
 """Faults that are repaired without a word wherever they are: the same is said, and nothing is lost."""
 
 _NOTHING: Final[Mapping[str, object]] = {}
@@ -167,21 +167,23 @@ def _with_ids(said: Sequence[object], turn: Turn) -> list[object]:
     """*said* with the ids that were made for its calls."""
     layout = LAYOUTS[turn.provider]
     made: Mapping[int, str] = turn.made_ids if layout.needs_ids else {}
+    left = [at for at, call in enumerate(turn.wire) if not call.is_withdrawn]
     written: list[object] = []
     count = 0
     for position, node in enumerate(said):
         changes: dict[int, Change] = {}
         for call in layout.calls_of(require_record(node, f"$[{position}]", _SHAPES), position):
             if call.is_function:
-                if count < len(turn.wire) and not _is_same(call, turn.wire[count]):
-                    wanted = f"the call {turn.wire[count].reply_id!r} of {turn.wire[count].name!r}, as in the turn"
+                at = left[count] if count < len(left) else len(turn.wire)
+                if at < len(turn.wire) and not _is_same(call, turn.wire[at]):
+                    wanted = f"the call {turn.wire[at].reply_id!r} of {turn.wire[at].name!r}, as in the turn"
                     raise MessageError(call.path, node, wanted)
-                if count in made:
-                    changes[call.entry] = Change(call_id=made[count])
+                if at in made:
+                    changes[call.entry] = Change(call_id=made[at])
                 count += 1
         written.append(layout.with_calls(node, changes) if changes else node)
-    if count != len(turn.calls):
-        raise MessageError("$", said, f"the message of the turn, which has {counted(len(turn.calls), 'call', 'calls')}")
+    if count != len(left):
+        raise MessageError("$", said, f"the message of the turn, which has {counted(len(left), 'call', 'calls')}")
     return written
 
 

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from ..definitions import ToolResult
 from ._arguments import read_arguments, write_arguments
+from ._declined import void_blocks
 from ._history_parts import CallAt, Change, Layout, Made, Place, ResultAt
 from ._message import (
     GEMINI_ANSWER,
@@ -229,12 +230,18 @@ class _Anthropic(Layout):
     id_limit: ClassVar[int | None] = 64
     id_everywhere: ClassVar[bool] = True
 
+    @override
+    def void_in(self, node: object, position: int) -> Sequence[int]:
+        return sorted(void_blocks(_blocks(node, f"$[{position}]")))
+
     def calls_of(self, node: object, position: int) -> list[CallAt]:
         path = f"$[{position}]"
         by_model = word(node, path, "role") in (None, "assistant")
         found: list[CallAt] = []
-        for at, block in enumerate(_blocks(node, path)):
-            if word_or_none(block, "type") == "tool_use":
+        blocks = _blocks(node, path)
+        void = void_blocks(blocks)
+        for at, block in enumerate(blocks):
+            if word_or_none(block, "type") == "tool_use" and at not in void:
                 place = f"{path}.content[{at}]"
                 arguments, is_illegal, is_broken = _object_or(field(block, "input"))
                 wire_id, name = word(block, place, "id") or None, word_or_none(block, "name") or ""

@@ -32,6 +32,7 @@ FaultKind = Literal[
     "role",
     "no-calls",
     "characters",
+    "withdrawn",
 ]
 
 
@@ -169,9 +170,13 @@ class Layout(ABC):
         """Whether a message has a list of calls without any, which is refused."""
         return False
 
+    def void_in(self, node: object, position: int) -> Sequence[int]:  # noqa: ARG002  # likewise
+        """The entries of a message that count for nothing, and that the provider does not take back."""
+        return ()
+
     @abstractmethod
     def calls_of(self, node: object, position: int) -> list[CallAt]:
-        """The calls in a message, in order."""
+        """The calls in a message that count, in order."""
 
     @abstractmethod
     def results_of(self, node: object, position: int) -> list[ResultAt]:

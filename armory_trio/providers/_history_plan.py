@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from ..definitions._plurals import counted
 from ._history_characters import fault_of, has_half
 from ._history_parts import CallAt, Change, Fault, FaultKind, Layout, Place, ResultAt, legal_id, legal_name
 
@@ -89,6 +90,7 @@ def plan_of(messages: Sequence[object], layout: Layout, *, pending: bool) -> Pla
         results += found
         has_results.append(bool(found))
     _find_empty(plan)
+    _find_void(plan)
     _match(plan, results)
     if pending and plan.asks and _may_wait(plan):
         plan.pending = plan.asks[-1]
@@ -125,6 +127,15 @@ def _find_empty(plan: Plan) -> None:
             remedy = "the list is left out, and a message that says nothing else"
             plan.faults.append(Fault("no-calls", position, f"$[{position}].tool_calls", None, words, remedy))
             plan.dropped.setdefault(position, set())
+
+
+def _find_void(plan: Plan) -> None:
+    for position, node in enumerate(plan.messages):
+        void = plan.layout.void_in(node, position)
+        if void:
+            words = f"{counted(len(void), 'block', 'blocks')} of a model that another one replaced within the message"
+            plan.faults.append(Fault("withdrawn", position, f"$[{position}]", None, words, "left out"))
+            plan.dropped.setdefault(position, set()).update(void)
 
 
 def _is_answered(plan: Plan, position: int) -> bool:

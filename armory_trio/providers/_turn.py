@@ -10,6 +10,7 @@ import msgspec
 from ..definitions import CallDefect, ToolCall, ToolResult
 from ..errors import ArmoryError
 from ._arguments import read_arguments
+from ._declined import WITHDRAWN
 from ._doors import require_results, require_way_back
 from ._text import encodable, shortened
 
@@ -86,12 +87,15 @@ class WireCall(msgspec.Struct, frozen=True):
         wire_id: The provider's own id, which may be missing or used twice.
         name: The name that the model wrote, before it was mapped back.
         echo: What the answer has to repeat beside the id.
+        is_withdrawn: Whether the model that made it was replaced by another one in the middle of the message, so that
+            neither the call nor an answer to it is sent back.
     """
 
     call_id: str
     wire_id: str | None
     name: str
     echo: Mapping[str, object] = {}
+    is_withdrawn: bool = False
 
     @property
     def reply_id(self) -> str:
@@ -160,7 +164,8 @@ class Turn(msgspec.Struct, frozen=True):
             ReplyError: A call has no result or several, or a result belongs to no call of this turn.
             DefinitionError: *results* is no list of results.
         """
-        answers = _matched(self.wire, require_results("turn.reply", results))
+        matched = _matched(self.wire, require_results("turn.reply", results))
+        answers = [(call, result) for call, result in matched if not call.is_withdrawn]
         return self.render(answers) if answers else []
 
 
@@ -187,6 +192,7 @@ class Found(msgspec.Struct, frozen=True):
         defect: What is wrong with every call of the message.
         others: Calls of other types that stand elsewhere.
         defects: What is wrong with single entries, by their place in ``entries``, whatever they say themselves.
+        void: The places of entries that count for nothing, since another model took over behind them.
     """
 
     entries: Sequence[object]
@@ -196,6 +202,7 @@ class Found(msgspec.Struct, frozen=True):
     defect: CallDefect | None = None
     others: tuple[OtherCall, ...] = ()
     defects: Mapping[int, CallDefect] = {}
+    void: frozenset[int] = frozenset()
 
 
 class Dialect(msgspec.Struct, frozen=True):
@@ -232,16 +239,22 @@ def build_turn(
         dialect.read(entry, f"{found.path}[{at}]", found.cut if at == last else None)
         for at, entry in enumerate(found.entries)
     ]
-    raw = [_doubted(call, found.defects.get(at)) for at, call in enumerate(read) if isinstance(call, RawCall)]
+    defects = {**found.defects, **dict.fromkeys(found.void, WITHDRAWN)}
+    raw = [_doubted(call, defects.get(at)) for at, call in enumerate(read) if isinstance(call, RawCall)]
+    withdrawn = [at in found.void for at, call in enumerate(read) if isinstance(call, RawCall)]
     others = (*found.others, *(call for call in read if isinstance(call, OtherCall)))
     ids = _unique_ids([call.wire_id for call in raw])
     believed = [_believed(call, call_id, found.defect) for call, call_id in zip(raw, ids, strict=True)]
     calls = tuple(_meant(call, names or {}, manifest) for call in believed)
     wire = tuple(
-        WireCall(made.id, call.wire_id or None, encodable(call.name) if isinstance(call.name, str) else "", call.echo)
-        for call, made in zip(raw, calls, strict=True)
+        WireCall(made.id, call.wire_id or None, _said(call.name), call.echo, is_withdrawn)
+        for call, made, is_withdrawn in zip(raw, calls, withdrawn, strict=True)
     )
     return Turn(dialect.provider, calls, others, found.stop_reason, wire, dialect.render)
+
+
+def _said(name: object) -> str:
+    return encodable(name) if isinstance(name, str) else ""
 
 
 def _doubted(raw: RawCall, defect: CallDefect | None) -> RawCall:

@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 
 from ._assembly_anthropic import AnthropicStream
 from ._blocks import Media, MediaRules, Piece, admitted, encoded, labelled, media_type_of, noun, numbered, pieces_of
+from ._declined import refused, void_blocks
 from ._detect import refuse_foreign
 from ._message import MessageError, field, has, is_list, items, require_record, word, word_or_none
 from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, WayBack, build_turn, cut_off
@@ -43,7 +44,7 @@ def parse_tool_calls(
 
 def _found(message: object) -> Found:
     if is_list(message):
-        return Found(message, "$")
+        return Found(message, "$", void=void_blocks(message))
     node = require_record(message, "$", _SHAPES)
     kind = word(node, "$", "type")
     if kind not in (None, "message", "error"):
@@ -55,7 +56,8 @@ def _found(message: object) -> Found:
     content = field(node, "content")
     blocks = () if isinstance(content, str) else items(content, "$.content", "a text or a list of content blocks")
     stop_reason = word(node, "$", "stop_reason")
-    return Found(blocks, "$.content", stop_reason, stop_reason if stop_reason in _CUTS else None)
+    cut = stop_reason if stop_reason in _CUTS else None
+    return Found(blocks, "$.content", stop_reason, cut, refused(stop_reason), void=void_blocks(blocks))
 
 
 def _read(block: object, path: str, cut: str | None) -> RawCall | OtherCall | None:

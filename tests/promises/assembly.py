@@ -34,6 +34,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "Events that come twice or in another order than they were sent refuse the calls that may lack one of them, "
         "wherever the wire shows it: a piece before its call or after its end, numbers that go back, a call's id twice.",
     ),
+    "assembly.other-kinds": Requirement(
+        "design section 13",
+        "No kind of event, block, item or part that an official SDK knows is an error, or costs a call, or is one; and what "
+        "a history needs of it is in the message.",
+    ),
     "assembly.seed": Requirement(
         "field case 57",
         "What a call begins with is replaced by its deltas, and stands when there are none: an empty object included.",

@@ -35,6 +35,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "The last open call of a message that was cut off is refused as truncated even if it parses; earlier calls and "
         "calls with something after them are not affected.",
     ),
+    "providers.declined": Requirement(
+        "design section 13",
+        "Of a message that its model declined to finish no call runs. Where another model took over within it, nothing "
+        "runs, is answered or is sent back of the calls and the thinking before that place; what came behind it counts.",
+    ),
     "providers.hostile-json": Requirement(
         "field case 48",
         "Deep, huge, duplicated or non-finite JSON in arguments is a malformed call, never an exception.",

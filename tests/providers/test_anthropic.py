@@ -97,7 +97,7 @@ def test_another_shape_is_an_error_that_says_where(wrong: object, path: str) -> 
 
 
 @requirement("providers.truncated-refused")
-@pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded", "refusal"])
+@pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
 @pytest.mark.parametrize("trailing", [[], [{"type": "text", "text": ""}]])
 def test_the_last_call_of_a_cut_message_is_refused(reason: str, trailing: list[Json]) -> None:
     turn = parse_tool_calls(Message.model_validate(message(use("a"), use("b"), *trailing, stop_reason=reason)))

@@ -150,7 +150,7 @@ def test_wherever_a_stream_breaks_off_a_call_runs_only_after_something_followed_
 
 
 @requirement("assembly.broken-off")
-@pytest.mark.parametrize("stop", ["max_tokens", "refusal", "model_context_window_exceeded"])
+@pytest.mark.parametrize("stop", ["max_tokens", "model_context_window_exceeded"])
 def test_the_last_block_of_a_cut_message_is_refused_though_it_was_closed(stop: str) -> None:
     turn = assembled(MessageAssembler(), anthropic_events(CALLS, stop))
 
