@@ -249,6 +249,7 @@ ORDER: Final = {
         "_doors",
         "_declined",
         "_turn",
+        "_broken_off",
         "_detect",
         "_blocks",
         "_partial_json",

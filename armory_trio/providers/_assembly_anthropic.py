@@ -9,6 +9,7 @@ from ._arguments import read_arguments
 from ._assembly import Assembler
 from ._assembly_calls import Slot, size_of
 from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
+from ._broken_off import without_unfinished
 from ._declined import FALLBACK, WITHDRAWN, refused, void_blocks
 from ._message import MessageError, as_json, field, items, piece, record, require_record, word, word_or_none
 from ._text import encodable_json, joined, shortened
@@ -233,28 +234,44 @@ class AnthropicStream(Assembler):
             self._calls.put(slot, seed)
         self._calls.close(slot)
 
+    @property
+    def _cut(self) -> str | None:
+        return self._lost or (self._stop_reason if self._stop_reason in self.cuts else None)
+
     def _found(self) -> Found:
-        cut = self._lost or (self._stop_reason if self._stop_reason in self.cuts else None)
         places = {place: block.slot for place, block in enumerate(self._blocks) if block.slot is not None}
-        defects = self._calls.defects(places, cut, lost=self._lost is not None, closes=True)
+        defects = self._calls.defects(places, self._cut, lost=self._lost is not None, closes=True)
         entries = [block.whole(block.arguments) for block in self._blocks]
-        void = void_blocks(entries)
         return Found(
-            entries, "$.content", self._stop_reason, cut, refused(self._stop_reason), defects=defects, void=void
+            entries,
+            "$.content",
+            self._stop_reason,
+            self._cut,
+            refused(self._stop_reason),
+            defects=defects,
+            unfinished=self._unfinished(),
+            void=void_blocks(entries),
         )
+
+    def _unfinished(self) -> frozenset[int]:
+        """The places of blocks that broke off."""
+        if self._lost is None:
+            return frozenset()
+        return frozenset(place for place, block in enumerate(self._blocks) if not block.closed)
 
     def _written(self, turn: Turn) -> Json:
         blocks: list[Json] = []
-        void = void_blocks([block.entry for block in self._blocks])
-        for at, block in enumerate(self._blocks):
-            if at in void:
+        void, unfinished = void_blocks([block.entry for block in self._blocks]), self._unfinished()
+        for place, block in enumerate(self._blocks):
+            is_of_use = place not in unfinished or block.slot is not None or block.kind == "text"
+            if place in void or not is_of_use:
                 continue
             entry = block.whole(encodable_json(read_arguments(block.arguments)[0]))
             if block.slot is not None:
                 entry["id"] = turn.wire[block.slot.position].reply_id
             if block.kind != "text" or str(entry.get("text") or "").strip():
                 blocks.append(entry)
-        return {"role": "assistant", "content": blocks}
+        return {"role": "assistant", "content": blocks if self._cut is None else without_unfinished(blocks)}
 
 
 def _index(node: object) -> int | None:

@@ -68,6 +68,7 @@ class ChatAssembler(Assembler):
         """Calls, and entries of other types, in order."""
 
         self._others: dict[object, _Other] = {}
+        self._latest_other: _Other | None = None
         self._extras: dict[int, object] = {}
         self._audio: str | None = None
         """The id of what was spoken; it stands for all of it in a history."""
@@ -168,7 +169,7 @@ class ChatAssembler(Assembler):
             other = _Other(kind or "custom", word_or_none(entry, "id"), word_or_none(own, "name"), [])
             self._entries.append(other)
             self._others[index] = other
-        self._calls.latest = None
+        self._calls.latest, self._latest_other = None, other
         if piece := word_or_none(own, "input"):
             self._calls.keep(size_of(piece))
             other.pieces.append(piece)
@@ -184,8 +185,13 @@ class ChatAssembler(Assembler):
         defects = self._calls.defects(places, cut, lost=self._lost is not None)
         others: tuple[OtherCall, ...] = ()
         if self._legacy is not None:
-            others = (OtherCall("function_call", None, "".join(self._legacy[0]), "$.function_call"),)
-        return Found(entries, "$.tool_calls", self._stop_reason, cut, others=others, defects=defects)
+            others = (OtherCall("function_call", None, "".join(self._legacy[0]), "$.function_call", cut is not None),)
+        # Free text shows no end: what the last piece went to may have more to it.
+        is_open = cut is not None and self._calls.latest is None
+        unfinished = [at for at, entry in enumerate(self._entries) if is_open and entry is self._latest_other]
+        return Found(
+            entries, "$.tool_calls", self._stop_reason, cut, others=others, defects=defects, unfinished=unfinished
+        )
 
     def _written(self, turn: Turn) -> Json:
         message: Json = {"role": "assistant", "content": None}

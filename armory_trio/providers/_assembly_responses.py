@@ -23,6 +23,9 @@ _ITEM: Final = "response.output_item.done"
 _DELTA: Final = "response.function_call_arguments.delta"
 _DONE: Final = "response.function_call_arguments.done"
 _PARTS: Final = (_ADDED, _ITEM, _DELTA, _DONE)
+_CUSTOM: Final = "custom_tool_call"
+"""Calls of another type that the host answers, and that stand in a history as ours do."""
+
 _TWICE: Final = "its arguments came twice, and not alike"
 
 
@@ -259,16 +262,26 @@ class ResponseAssembler(Assembler):
         places = {place: item.slot for place, item in enumerate(self._items) if item.slot is not None}
         defects = self._calls.defects(places, cut, lost=self._lost is not None)
         entries = [item.whole() for item in self._items]
-        return Found(entries, "$.output", self._stop_reason, cut, defects=defects)
+        return Found(entries, "$.output", self._stop_reason, cut, defects=defects, unfinished=self._unfinished())
+
+    def _unfinished(self) -> frozenset[int]:
+        """The places of items of other types of which nobody said that they are whole."""
+        if self._lost is None:
+            return frozenset()
+        return frozenset(at for at, item in enumerate(self._items) if item.slot is None and not item.is_done)
 
     def _written(self, turn: Turn) -> Json:
         output: list[Json] = []
-        for item in self._items:
+        unfinished = self._unfinished()
+        for at, item in enumerate(self._items):
             if item.slot is None:
-                output.append(item.entry)
+                if at not in unfinished or item.entry.get("type") == _CUSTOM:
+                    output.append(item.entry)
                 continue
             text = argument_text(item.slot)
             output.append({**item.entry, "call_id": turn.wire[item.slot.position].reply_id, "arguments": text})
+        while unfinished and output and output[-1].get("type") == "reasoning":
+            output.pop()  # what it led to never came, and without that it is not taken back
         return {"output": output}
 
     def _dialect(self) -> Dialect:

@@ -88,8 +88,10 @@ def _in_message(message: object, path: str, stop_reason: str | None) -> Found:
         raise MessageError(f"{path}.role", role, "'assistant', for only its messages have tool calls")
     calls = items(field(message, "tool_calls"), f"{path}.tool_calls", "a list of tool calls")
     legacy = record(message, path, "function_call")
-    others = () if legacy is None else (_other("function_call", legacy, f"{path}.function_call"),)
     cut = stop_reason if stop_reason in CHAT_CUTS else None
+    others = (
+        () if legacy is None else (_other("function_call", legacy, f"{path}.function_call", is_cut=cut is not None),)
+    )
     return Found(calls, f"{path}.tool_calls", stop_reason, cut, others=others)
 
 
@@ -106,9 +108,9 @@ def _read(entry: object, path: str, cut: str | None) -> RawCall | OtherCall:
     return RawCall(word(entry, path, "id"), field(function, "name"), arguments, defect)
 
 
-def _other(kind: str, entry: object, path: str) -> OtherCall:
+def _other(kind: str, entry: object, path: str, *, is_cut: bool = False) -> OtherCall:
     named = entry if kind == "function_call" else field(entry, kind)
-    return OtherCall(kind, word_or_none(entry, "id"), word_or_none(named, "name"), path)
+    return OtherCall(kind, word_or_none(entry, "id"), word_or_none(named, "name"), path, is_cut)
 
 
 def _render(answers: Sequence[Answer]) -> list[Json]:

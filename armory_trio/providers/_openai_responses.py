@@ -66,7 +66,7 @@ def _read(item: object, path: str, cut: str | None) -> RawCall | OtherCall | Non
         return _function_call(item, path, cut)
     if kind.endswith("_call") or kind in _OTHER_CALLS:
         known_as = word_or_none(item, "call_id") or word_or_none(item, "id")
-        return OtherCall(kind, known_as, word_or_none(item, "name"), path)
+        return OtherCall(kind, known_as, word_or_none(item, "name"), path, word(item, path, "status") == "incomplete")
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, Literal, Protocol
 
 import msgspec
@@ -71,12 +71,20 @@ class OtherCall(msgspec.Struct, frozen=True):
 
     It is not ours to run or to answer. When the provider expects the host to answer it (OpenAI's custom tools, for
     one), its answer goes beside those of `Turn.reply`.
+
+    Args:
+        type: What sort of call it is, in the provider's word.
+        id: The provider's id, if it has one.
+        name: The name of the tool, if it has one.
+        path: Where it stands in the message.
+        is_cut: Whether the message ended in it, so that what it asks for may be cut short: it must not be run.
     """
 
     type: str
     id: str | None
     name: str | None
     path: str
+    is_cut: bool = False
 
 
 class WireCall(msgspec.Struct, frozen=True):
@@ -192,6 +200,7 @@ class Found(msgspec.Struct, frozen=True):
         defect: What is wrong with every call of the message.
         others: Calls of other types that stand elsewhere.
         defects: What is wrong with single entries, by their place in ``entries``, whatever they say themselves.
+        unfinished: The places of calls of other types that may have more to them.
         void: The places of entries that count for nothing, since another model took over behind them.
     """
 
@@ -202,6 +211,7 @@ class Found(msgspec.Struct, frozen=True):
     defect: CallDefect | None = None
     others: tuple[OtherCall, ...] = ()
     defects: Mapping[int, CallDefect] = {}
+    unfinished: Collection[int] = ()
     void: frozenset[int] = frozenset()
 
 
@@ -242,7 +252,8 @@ def build_turn(
     defects = {**found.defects, **dict.fromkeys(found.void, WITHDRAWN)}
     raw = [_doubted(call, defects.get(at)) for at, call in enumerate(read) if isinstance(call, RawCall)]
     withdrawn = [at in found.void for at, call in enumerate(read) if isinstance(call, RawCall)]
-    others = (*found.others, *(call for call in read if isinstance(call, OtherCall)))
+    open_ended = {*found.unfinished, *([] if found.cut is None else [last])}
+    others = [_ended(call, at in open_ended) for at, call in enumerate(read) if isinstance(call, OtherCall)]
     ids = _unique_ids([call.wire_id for call in raw])
     believed = [_believed(call, call_id, found.defect) for call, call_id in zip(raw, ids, strict=True)]
     calls = tuple(_meant(call, names or {}, manifest) for call in believed)
@@ -250,7 +261,11 @@ def build_turn(
         WireCall(made.id, call.wire_id or None, _said(call.name), call.echo, is_withdrawn)
         for call, made, is_withdrawn in zip(raw, calls, withdrawn, strict=True)
     )
-    return Turn(dialect.provider, calls, others, found.stop_reason, wire, dialect.render)
+    return Turn(dialect.provider, calls, (*found.others, *others), found.stop_reason, wire, dialect.render)
+
+
+def _ended(call: OtherCall, is_cut: bool) -> OtherCall:  # noqa: FBT001 - as in the line that calls it
+    return msgspec.structs.replace(call, is_cut=True) if is_cut else call
 
 
 def _said(name: object) -> str:

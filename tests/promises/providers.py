@@ -33,7 +33,7 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "providers.truncated-refused": Requirement(
         "field case 56",
         "The last open call of a message that was cut off is refused as truncated even if it parses; earlier calls and "
-        "calls with something after them are not affected.",
+        "calls with something after them are not affected. A call of another type says that it may be cut short.",
     ),
     "providers.declined": Requirement(
         "design section 13",
