@@ -14,6 +14,7 @@ from ..ledger import Operation as LedgerOperation
 from ..ledger import apply as apply_rules
 from ..ledger import key_text as key_text_of
 from ..ledger._asked import check_ended_before, check_key_text, check_operation, check_page
+from . import _statements as statements
 from ._documents import from_text, key_of, tag_of, to_text
 from ._rows import Kind, Operation, Row, View
 from ._schema import ATTEMPTS, MOST_ROWS
@@ -109,8 +110,7 @@ class SqlLedger:
         """As `LedgerStore.forget`. Cancelled: some were forgotten, and the next time goes on from there."""
         instant = check_ended_before(ended_before, self.now())
         forgotten = 0
-        table = ATTEMPTS.c
-        ended = sa.select(ATTEMPTS).where(table.state.in_(sorted(ENDED)), table.ended_at < instant).limit(_PAGE)
+        ended = sa.select(ATTEMPTS).where(statements.ended_before(instant)).limit(_PAGE)
         while True:
             look: Operation[Sequence[str]] = Operation(
                 lambda view, _now: [key for key, _ in view.scan(ROWS, ended)], writes=False

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
 import psycopg
 import pytest
+import sqlalchemy as sa
 import trio
+from sqlalchemy import event
 
 from armory_trio import DefinitionError, StoreUnavailable
 from armory_trio.journal import Publication
@@ -116,6 +119,44 @@ async def test_what_is_old_goes_a_page_at_a_time(where: str, monkeypatch: pytest
             counts.append(len(await store.journal.read(limit=1_000)) - (number - 100))
 
     assert [before - after for before, after in zip([36, *counts], counts, strict=False)] == [10, 10, 10, 6, 0, 0]
+
+
+_INDEX: Final = {
+    "armory_approvals": "armory_approvals_expiry",
+    "armory_grants": "armory_grants_expiry",
+    "armory_grant_uses": "armory_grant_uses_expiry",
+    "armory_buckets": "armory_buckets_expiry",
+    "armory_attempts": "armory_attempts_ended",
+    "armory_journal": "armory_journal_at",
+}
+"""By table, what leads to its old rows."""
+
+
+@requirement("storage.keep", "storage.retention")
+async def test_what_is_old_is_found_without_looking_at_what_is_not(tmp_path: Path) -> None:
+    path, asked = tmp_path / "store.db", dict[str, tuple[str, object]]()
+
+    def note(_c: object, _cursor: object, statement: str, parameters: object, _x: object, _m: object) -> None:
+        if "LIMIT" in statement and "<" in statement:
+            table = next(table for table in _INDEX if re.search(rf"FROM {table}\b", statement))
+            asked[f"{statement.split(maxsplit=1)[0]} {table}"] = (statement, parameters)
+
+    clock = StoreClock()
+    event.listen(sa.Engine, "before_cursor_execute", note)
+    try:
+        async with open_store(path, clock=clock, keep=Keep(attempts=1_000.0, journal=100.0)) as store:
+            await tick(store, clock, 1)
+            await store.ledger.forget(ended_before=store.now())
+            await store.journal.forget(before=store.now())
+    finally:
+        event.remove(sa.Engine, "before_cursor_execute", note)
+
+    assert set(asked) == {*(f"DELETE {table}" for table in _INDEX), "SELECT armory_attempts", "SELECT armory_journal"}
+    with closing(sqlite3.connect(path)) as connection:
+        for what, (statement, parameters) in asked.items():
+            plan = connection.execute(f"EXPLAIN QUERY PLAN {statement}", cast("tuple[object, ...]", parameters))
+            steps = [step for *_, step in plan if "_autoindex_" not in step and step.startswith(("SEARCH", "SCAN"))]
+            assert [re.findall(r"INDEX (\w+)", step) for step in steps] == [[_INDEX[what.split()[1]]]], steps
 
 
 @requirement("storage.keep", "storage.options")
