@@ -13,7 +13,7 @@ from ._assembly_match import Fragment, Matcher
 from ._assembly_news import DEFAULT_ASSEMBLY_LIMITS, AssemblyLimits
 from ._doors import place, words
 from ._message import MessageError, field, has, is_record, items, record, require_record, word, word_or_none
-from ._openai_chat import CHAT, CHAT_CUTS
+from ._openai_chat import CHAT, broken_by, cut_by
 from ._text import joined, shortened
 from ._turn import Dialect, Found, Json, OtherCall, Provider, Turn, WayBack
 
@@ -107,7 +107,7 @@ class ChatAssembler(Assembler):
         if delta is not None:
             self._take_delta(delta, f"{path}.{name}")
         stop_reason = word(choice, path, "finish_reason")
-        if stop_reason and self._stop_reason not in CHAT_CUTS:
+        if stop_reason and cut_by(self._stop_reason) is None and broken_by(self._stop_reason) is None:
             self._stop_reason = stop_reason
             self._end()
 
@@ -180,8 +180,7 @@ class ChatAssembler(Assembler):
             _call(entry, entry.arguments) if isinstance(entry, Slot) else _other(entry) for entry in self._entries
         ]
         places = {place: entry for place, entry in enumerate(self._entries) if isinstance(entry, Slot)}
-        stopped = self._stop_reason if self._stop_reason in CHAT_CUTS else None
-        cut = self._lost or stopped
+        cut = self._lost or cut_by(self._stop_reason)
         defects = self._calls.defects(places, cut, lost=self._lost is not None)
         others: tuple[OtherCall, ...] = ()
         if self._legacy is not None:
@@ -190,7 +189,14 @@ class ChatAssembler(Assembler):
         is_open = cut is not None and self._calls.latest is None
         unfinished = [at for at, entry in enumerate(self._entries) if is_open and entry is self._latest_other]
         return Found(
-            entries, "$.tool_calls", self._stop_reason, cut, others=others, defects=defects, unfinished=unfinished
+            entries,
+            "$.tool_calls",
+            self._stop_reason,
+            cut,
+            broken_by(self._stop_reason),
+            others=others,
+            defects=defects,
+            unfinished=unfinished,
         )
 
     def _written(self, turn: Turn) -> Json:

@@ -9,9 +9,9 @@ from ..definitions import CallDefect
 from ._blocks import MediaRules, Piece, admitted, data_url, labelled, noun, numbered, pieces_of
 from ._detect import refuse_foreign
 from ._message import MessageError, field, has, is_list, items, record, require_record, word, word_or_none
-from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, WayBack, build_turn, cut_off
+from ._turn import UNREADABLE, Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, WayBack, build_turn, cut_off
 
-__all__ = ("CHAT", "CHAT_CUTS", "OPENAI_MEDIA", "parse_chat_tool_calls")
+__all__ = ("CHAT", "OPENAI_MEDIA", "broken_by", "cut_by", "parse_chat_tool_calls")
 
 OPENAI_MEDIA: Final = MediaRules(frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"}), 20 * 1024 * 1024)
 
@@ -19,20 +19,18 @@ _SHAPES: Final = "a chat completion, one of its choices, an assistant message, a
 _MARKS: Final = ("role", "content", "tool_calls", "refusal", "function_call")
 """A message has at least one of these."""
 
-CHAT_CUTS: Final = frozenset(
+_CUTS: Final = frozenset(
     {
-        "length",
-        "max_tokens",
-        "model_length",
-        "content_filter",
-        "sensitive",
-        "error",
-        "abort",
-        "network_error",
-        "insufficient_system_resource",
+        *("length", "max_tokens", "model_length", "model_context_window_exceeded", "insufficient_system_resource"),
+        *("content_filter", "sensitive", "refusal", "safety", "recitation", "blocklist", "prohibited_content", "spii"),
+        *("error", "abort", "network_error", "incomplete"),
     }
 )
-"""Values of ``finish_reason`` that mean the model was stopped. Compatible servers have some of their own."""
+"""Values of ``finish_reason``, in small letters, that mean the model was stopped. Compatible servers have some of their
+own, and gateways hand on those of the provider behind them."""
+
+_MALFORMED: Final = "malformed"
+"""Part of each word by which a gateway says that a call is broken."""
 
 _FOLLOW_UP: Final = "The pictures that the tool results above refer to follow. They come from tools, not from the user."
 
@@ -74,6 +72,16 @@ def _found(message: object) -> Found:
     return _in_message(node, "$", None)
 
 
+def cut_by(stop_reason: str | None) -> str | None:
+    """*stop_reason* if it means that the message was cut off."""
+    return stop_reason if stop_reason is not None and stop_reason.lower() in _CUTS else None
+
+
+def broken_by(stop_reason: str | None) -> CallDefect | None:
+    """What is wrong with every call of a message if *stop_reason* says that one of them is broken."""
+    return UNREADABLE if stop_reason is not None and _MALFORMED in stop_reason.lower() else None
+
+
 def _in_choice(choice: object, path: str) -> Found:
     message = record(require_record(choice, path, "a choice"), path, "message")
     if message is None:
@@ -88,11 +96,11 @@ def _in_message(message: object, path: str, stop_reason: str | None) -> Found:
         raise MessageError(f"{path}.role", role, "'assistant', for only its messages have tool calls")
     calls = items(field(message, "tool_calls"), f"{path}.tool_calls", "a list of tool calls")
     legacy = record(message, path, "function_call")
-    cut = stop_reason if stop_reason in CHAT_CUTS else None
+    cut = cut_by(stop_reason)
     others = (
         () if legacy is None else (_other("function_call", legacy, f"{path}.function_call", is_cut=cut is not None),)
     )
-    return Found(calls, f"{path}.tool_calls", stop_reason, cut, others=others)
+    return Found(calls, f"{path}.tool_calls", stop_reason, cut, broken_by(stop_reason), others=others)
 
 
 def _read(entry: object, path: str, cut: str | None) -> RawCall | OtherCall:

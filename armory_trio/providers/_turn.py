@@ -15,6 +15,7 @@ from ._doors import require_results, require_way_back
 from ._text import encodable, shortened
 
 __all__ = (
+    "UNREADABLE",
     "Answer",
     "Dialect",
     "Found",
@@ -181,6 +182,12 @@ _CUT: Final = (
     "The reply ended before it was complete ({reason}), so this call may be cut short. Send the whole call again, with "
     "shorter arguments if they are long."
 )
+
+
+UNREADABLE: Final = CallDefect(
+    "MALFORMED_CALL", "The provider says that a call of this message is malformed. Send the calls again, well formed."
+)
+"""What is wrong with every call of a message of which the provider says this, for it does not say which call it means."""
 
 
 def cut_off(reason: str, arguments: object = None) -> CallDefect:

@@ -11,7 +11,7 @@ from typing import Final, cast
 
 import msgspec
 
-from ..definitions import CallDefect, ImageContent, JsonContent, ToolResult, parse_json
+from ..definitions import ImageContent, JsonContent, ToolResult, parse_json
 from ..errors import JsonError
 from ._assembly_gemini import GeminiStream, require_model
 from ._blocks import (
@@ -29,7 +29,20 @@ from ._blocks import (
 from ._detect import refuse_foreign
 from ._message import GEMINI_CALL, MessageError, field, has, is_list, items, record, require_record, word, word_or_none
 from ._text import is_encodable
-from ._turn import Answer, Dialect, Found, Json, OtherCall, RawCall, Turn, WayBack, WireCall, build_turn, cut_off
+from ._turn import (
+    UNREADABLE,
+    Answer,
+    Dialect,
+    Found,
+    Json,
+    OtherCall,
+    RawCall,
+    Turn,
+    WayBack,
+    WireCall,
+    build_turn,
+    cut_off,
+)
 
 __all__ = ("ContentAssembler", "parse_tool_calls")
 
@@ -63,9 +76,6 @@ _CUTS: Final = frozenset(
 )
 """Values of ``finishReason`` that mean the model was stopped."""
 
-_UNREADABLE: Final = CallDefect(
-    "MALFORMED_CALL", "The provider says that a call of this message is malformed. Send the calls again, well formed."
-)
 _FOLLOW_UP: Final = "The media that the function responses above refer to. They come from tools, not from the user."
 _LARGEST_EXACT: Final = 2**53
 _VERSION: Final = re.compile(r"gemini-(\d+)")
@@ -134,8 +144,7 @@ def _in_content(content: object, path: str, reason: str | None) -> Found:
     if (role := word(content, path, "role")) not in (None, "", "model"):
         raise MessageError(f"{path}.role", role, "'model', for only its contents have function calls")
     parts = items(field(content, "parts"), f"{path}.parts", "a list of parts")
-    # The provider says that a call is broken, but not which one, so none of them can be trusted.
-    defect = _UNREADABLE if reason == "MALFORMED_FUNCTION_CALL" else None
+    defect = UNREADABLE if reason == "MALFORMED_FUNCTION_CALL" else None
     return Found(parts, f"{path}.parts", reason, reason if reason in _CUTS else None, defect)
 
 
