@@ -280,7 +280,7 @@ class ResponseAssembler(Assembler):
                 continue
             text = argument_text(item.slot)
             output.append({**item.entry, "call_id": turn.wire[item.slot.position].reply_id, "arguments": text})
-        while unfinished and output and output[-1].get("type") == "reasoning":
+        while self._lost is not None and output and output[-1].get("type") == "reasoning":
             output.pop()  # what it led to never came, and without that it is not taken back
         return {"output": output}
 
