@@ -25,6 +25,10 @@ class Ids:
         """What all executions of one supervisor share in their ids."""
         return os.urandom(4).hex() if self.label is None else f"{self.label}.{next(self.supervisors)}"
 
+    def of_host(self) -> str:
+        """What tells a supervisor from every other one that a store will ever know, of which there may be very many."""
+        return os.urandom(12).hex() if self.label is None else self.label
+
 
 IDS: Final = Ids()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from ...definitions._exceptions import Withheld
+from ...definitions._minting import IDS
 from ...errors import StoreUnavailable
 from .._concurrency import Latch, is_cancelled, raise_interrupt
 from .._permits import RECORD_TIMEOUT
@@ -43,7 +44,8 @@ class Ledger:
 
     def __init__(self, store: LedgerStore | None, *, prefix: str, lease: float, cap: float) -> None:
         self._store = store
-        self.host: str = f"{socket.gethostname()}:{os.getpid()}:{prefix}"
+        self.host: str = f"{socket.gethostname()}:{os.getpid()}:{prefix}:{IDS.of_host()}"
+        """Part of the keys of calls that have none: what one of another supervisor came to must never be theirs."""
         self.lease: float = lease
         self.cap: float = cap
         self.durable: bool = store is not None
