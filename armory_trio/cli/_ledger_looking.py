@@ -12,7 +12,7 @@ from typing import Final
 import attrs
 
 from ..definitions._plurals import counted
-from ..ledger import ENDED, Attempt, is_live
+from ..ledger import ENDED, Attempt, is_live, may_be_forgotten
 from ._exit import READER_GONE, SUCCEEDED, UNCERTAIN, Unusable
 from ._ledger_finding import Filters, find, visit
 from ._ledger_store import open_existing
@@ -131,7 +131,8 @@ async def forget_ended(where: str, before: Callable[[float], float], streams: St
 
             def see(attempt: Attempt) -> bool:
                 nonlocal count
-                count += attempt.ended_at is not None and attempt.ended_at < instant
+                is_over = attempt.ended_at is not None and attempt.ended_at < instant
+                count += is_over and may_be_forgotten(attempt)
                 return True
 
             await visit(store.ledger, Filters(states=ENDED), see)

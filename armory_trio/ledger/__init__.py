@@ -70,4 +70,5 @@ from ._rules import aged as aged
 from ._rules import apply as apply
 from ._rules import is_waiting as is_waiting
 from ._rules import key_text as key_text
+from ._rules import may_be_forgotten as may_be_forgotten
 from ._store import LedgerStore as LedgerStore

@@ -11,9 +11,9 @@ from typing import final
 
 from ..authority._grants import is_time
 from ._asked import check_ended_before, check_key_text, check_operation, check_page
-from ._attempts import ENDED, Answer, Attempt, AttemptState
+from ._attempts import Answer, Attempt, AttemptState
 from ._operations import Operation
-from ._rules import aged, apply, key_text
+from ._rules import aged, apply, key_text, may_be_forgotten
 
 
 @final
@@ -103,7 +103,7 @@ class MemoryLedger:
         over = [
             key
             for key, row in self._rows.items()
-            if row.state in ENDED and row.ended_at is not None and row.ended_at < instant
+            if may_be_forgotten(row) and row.ended_at is not None and row.ended_at < instant
         ]
         for key in over:
             del self._rows[key]

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from ..authority._grants import is_time
 from ..definitions import Effect
 from ._attempts import (
+    ENDED,
     Abandoned,
     Answer,
     Attempt,
@@ -91,6 +92,14 @@ def aged(row: Attempt, now: float) -> Attempt:
 def is_waiting(row: Attempt) -> bool:
     """Whether *row* ended because somebody has to act before it can go on."""
     return row.state == "completed" and row.pause is not None
+
+
+def may_be_forgotten(row: Attempt) -> bool:
+    """Whether *row* has ended, so that a ledger that is told so lets it go.
+
+    One that did a part and waits for somebody has not: the key would be free, and that part be done again.
+    """
+    return row.state in ENDED and not (is_waiting(row) and row.effect != "none")
 
 
 def key_text(operation: Operation) -> str:

@@ -63,6 +63,8 @@ class LedgerStore(Protocol):
     async def forget(self, *, ended_before: float) -> int:
         """Forget attempts that are ``completed`` or ``abandoned`` and ended before the instant; how many there were.
 
+        One that did a part and waits for somebody is ``completed`` and has not ended: it stays, see `may_be_forgotten`.
+
         The instant is seconds since 1970, such as ``store.now() - 30 * 24 * 3600`` for a month ago. Then what they stand
         for can be done again. Nothing else is ever forgotten but by its own operations. An instant in the future, which
         would forget what has only just been done, is refused with `DefinitionError`.

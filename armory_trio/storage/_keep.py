@@ -14,7 +14,8 @@ class Keep(Declared, frozen=True):
 
     Args:
         attempts: Seconds from the end of an attempt that was completed or abandoned. Afterwards what it stands for can be
-            done again: give longer than any caller may try again. All other attempts stay.
+            done again: give longer than any caller may try again. All other attempts stay, and so does one that did a part
+            and waits for somebody.
         journal: Seconds from when an entry was read, whatever it is about: also the last one of an execution that has no
             end yet.
 

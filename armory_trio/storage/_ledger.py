@@ -9,7 +9,7 @@ from typing import Final, final
 import sqlalchemy as sa
 
 from ..authority._grants import is_time
-from ..ledger import ENDED, LIVE, Answer, Attempt, AttemptState, aged
+from ..ledger import ENDED, LIVE, Answer, Attempt, AttemptState, aged, may_be_forgotten
 from ..ledger import Operation as LedgerOperation
 from ..ledger import apply as apply_rules
 from ..ledger import key_text as key_text_of
@@ -38,7 +38,7 @@ class AttemptRow(Row, frozen=True):
     state: AttemptState
     lease_expires_at: float
     deadline: float
-    ended_at: float | None
+    ended_at: float | None  # of one that may not be forgotten only the document has it
     document: str
 
     def instants(self) -> tuple[float, ...]:
@@ -145,7 +145,7 @@ def _row(attempt: Attempt) -> AttemptRow:
         state=attempt.state,
         lease_expires_at=attempt.lease_expires_at,
         deadline=attempt.deadline,
-        ended_at=attempt.ended_at,
+        ended_at=None if attempt.state in ENDED and not may_be_forgotten(attempt) else attempt.ended_at,
         document=to_text(attempt),
     )
 

@@ -33,6 +33,7 @@ from ..ledger import (
     aged,
     apply,
     key_text,
+    may_be_forgotten,
 )
 from ._grant_trials import require
 from ._ledger_trials import BEFORE, CAP, LEASE, MOMENT, RECEIPT, Step, before, new_claim, operations, resolve
@@ -317,7 +318,7 @@ async def _forgets(store: LedgerStore, clock: StoreClock) -> None:
     for name in BEFORE:
         await _follow(store, clock, before(new_claim())[name])
     rows = await store.list()
-    ended = [row for row in rows if row.state in ("completed", "abandoned")]
+    ended = [row for row in rows if may_be_forgotten(row)]
     last = max(row.ended_at or 0.0 for row in ended)
     older = [row for row in ended if (row.ended_at or 0.0) < last]
     clock.seconds += CAP

@@ -17,9 +17,9 @@ import sqlalchemy as sa
 import trio
 from sqlalchemy import event
 
-from armory_trio import DefinitionError, StoreUnavailable
+from armory_trio import DefinitionError, Effect, StoreUnavailable
 from armory_trio.journal import Publication
-from armory_trio.ledger import Complete, MarkUnknown, Start
+from armory_trio.ledger import Complete, Done, Fresh, MarkUnknown, Recorded, Resolve, Start
 from armory_trio.storage._compaction import _Job  # pyright: ignore[reportPrivateUsage]  # to stop it where it is
 from armory_trio.storage.sql import Keep, SqlStore, open_store
 from armory_trio.testing import StoreClock
@@ -101,6 +101,29 @@ async def test_after_their_seconds_ended_attempts_and_entries_go_and_nothing_els
         assert found == {running.key.text: "started", unknown.key.text: "unknown", waiting.key.text: "claimed"}
         assert len(await store.journal.read()) == 2
         await complete(store, "ended")  # and is done again
+
+
+@requirement("storage.keep", "storage.retention")
+@pytest.mark.parametrize(("effect", "stays"), [("completed", True), ("unknown", True), ("none", False)])
+async def test_what_did_a_part_and_waits_for_somebody_stays(where: str, effect: Effect, *, stays: bool) -> None:
+    clock, asked = StoreClock(), claim("key-1", "a")
+    key = asked.key.text
+    async with open_store(where, clock=clock, keep=Keep(attempts=100.0)) as store:
+        for operation in (asked, Start(key, "a"), Complete(key, "a", effect, '"it waits"', pause=True)):
+            await store.ledger.apply(operation)
+        clock.seconds += 1_000.0
+        await tick(store, clock, 1)
+        await tick(store, clock, 2)
+        forgotten = await store.ledger.forget(ended_before=store.now() - 500.0)
+
+        assert forgotten == 0
+        again = await store.ledger.apply(claim("key-1", "b"))
+        assert isinstance(again, Recorded if stays else Fresh)
+        if stays:
+            settled = Resolve(key_text=key, attempt_id="a", decision="abandoned", receipt="{}")
+            assert isinstance(await store.ledger.apply(settled), Done)
+            clock.seconds += 1_000.0
+            assert await store.ledger.forget(ended_before=store.now() - 500.0) == 1
 
 
 @requirement("storage.keep")
