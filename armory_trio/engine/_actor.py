@@ -121,7 +121,7 @@ class Actor:
             # A scope round it was cancelled; the execution is not over before a body that was left behind is.
             ended = await placed.gone()
             if not completed and failure is None and ended is not None:  # else its middleware had the last word
-                completed, value, failure = _read(ended)
+                completed, value, failure = _read(record, ended)
         if record.children:
             abort_children(record, "its caller ended")
         if plain and record.entry is None:
@@ -131,14 +131,18 @@ class Actor:
             _conclude(record, plan, value, failure, completed=completed)
         else:
             await _settle(record, plan, value, failure, completed=completed)
+        failure = None  # its traceback leads to this frame: no circle shall keep what it leads to besides
 
 
 _NOT_YET_A_VALUE: Final = frozenset[type]((AsyncGeneratorType, GeneratorType, CoroutineType))
 """What an async function may answer instead of a value, when it wraps another function."""
 
 
-def _read(ended: outcome.Maybe[object]) -> tuple[bool, object, BaseException | None]:
-    return (True, ended.value, None) if isinstance(ended, outcome.Value) else (False, None, ended.error)
+def _read(record: Record, ended: outcome.Maybe[object]) -> tuple[bool, object, BaseException | None]:
+    if isinstance(ended, outcome.Value):
+        return True, ended.value, None
+    _raise_an_interrupt(record, ended.error)
+    return False, None, ended.error
 
 
 def _wrapped(record: Record, plan: Plan, door: Door) -> Placed:
@@ -196,6 +200,7 @@ async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool
         await _written_down(record, conclude)
     else:
         conclude()
+    del failure, conclude  # as in `_run_body`
 
 
 def _conclude(record: Record, plan: Plan, value: object, failure: BaseException | None, *, completed: bool) -> None:
@@ -301,6 +306,7 @@ async def _ask_hook(record: Record, hook: Hook) -> None:
         end(record, "end", record.effect)
     else:
         hook.then(record, answer, failure)
+    failure = None  # as in `_run_body`
 
 
 def _own_failure(record: Record, exc: BaseException) -> BaseException:
@@ -310,11 +316,8 @@ def _own_failure(record: Record, exc: BaseException) -> BaseException:
         KeyboardInterrupt: Never a call's failure: it aborts the whole supervisor.
         trio.Cancelled: The supervisor itself is cancelled.
     """
+    _raise_an_interrupt(record, exc)
     found = list(leaves(exc))
-    for leaf in found:
-        if issubclass(type(leaf), KeyboardInterrupt):
-            _fall(record, "the program was interrupted")
-            raise leaf
     strays = [leaf for leaf in found if issubclass(type(leaf), trio.Cancelled)]
     if strays and is_cancelled():
         if not record.given_up:
@@ -326,6 +329,13 @@ def _own_failure(record: Record, exc: BaseException) -> BaseException:
             f"it was probably kept from an earlier call"
         )
     return exc
+
+
+def _raise_an_interrupt(record: Record, exc: BaseException) -> None:
+    for leaf in leaves(exc):
+        if issubclass(type(leaf), KeyboardInterrupt):
+            _fall(record, "the program was interrupted")
+            raise leaf
 
 
 def _fall(record: Record, reason: str) -> None:

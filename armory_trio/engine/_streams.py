@@ -19,6 +19,7 @@ from ._execution import Record
 from ._roles import Feeder
 from .keeping._retelling import CHUNKS_KEPT, size_of
 
+_STOPPED: Final = "this stream was stopped"
 _STRIDE: Final = 64
 """Chunks after which a driver lets other tasks run, even if nothing made it wait."""
 
@@ -218,12 +219,15 @@ def end_stages(record: Record) -> None:
         try:
             pieces = [out for held in stage.end() for out in through(stages[index + 1 :], held)]
         except BaseException as exc:  # noqa: ASYNC103  # raised below; nothing is awaited
-            broken = broken or exc
+            broken = exc if broken is None else broken
         else:
             for piece in pieces:
                 _take(record, piece)
     if broken is not None:
-        raise broken
+        try:
+            raise broken
+        finally:
+            del broken  # its way leads to this frame: no circle shall keep it
 
 
 def _take(record: Record, chunk: object) -> None:
@@ -286,6 +290,7 @@ async def drive(record: Record, generator: Drivable, sink: ChunkSink) -> None:
                     step = partial(generator.athrow, exc)
                     told = exc if _was_stopped(record) else None
     finally:
+        del step, told  # their way leads to this frame: no circle shall keep it
         try:
             await _close(generator)  # noqa: ASYNC102  # the generator's own cleanup, under the rules of its scopes
         finally:
@@ -300,33 +305,6 @@ async def _close(generator: Drivable) -> None:
         _, others = group.split(GeneratorExit)
         if others is not None:
             raise others from None
-
-
-class Inline:
-    """A generator that runs on trio's thread, to be driven as if it were an async one."""
-
-    __slots__ = ("_generator",)
-
-    def __init__(self, generator: Generator[object, None, object]) -> None:
-        self._generator = generator
-
-    async def __anext__(self) -> object:
-        return self._advance(self._generator.__next__)
-
-    async def athrow(self, exc: BaseException, /) -> object:
-        return self._advance(self._generator.throw, exc)
-
-    async def aclose(self) -> None:
-        self._generator.close()
-
-    @staticmethod
-    def _advance(step: Callable[..., object], *args: object) -> object:
-        try:
-            return step(*args)
-        except StopIteration:
-            raise StopAsyncIteration from None
-        except StopAsyncIteration as exc:  # which nobody turns into another error in a generator that is no async one
-            raise RuntimeError("generator raised StopAsyncIteration") from exc
 
 
 class ThreadPump:
@@ -366,12 +344,11 @@ class ThreadPump:
                 self._token.run_sync_soon(partial(self._close, complete=complete))
 
     def _stop(self, generator: Generator[object, None, object]) -> None:
-        told = ExecutionAborted("this stream was stopped")
         try:
-            generator.throw(told)
+            generator.throw(ExecutionAborted(_STOPPED))
         except StopIteration:
             return
-        raise told  # it went on
+        raise ExecutionAborted(_STOPPED)  # it went on
 
     def _deliver(self, chunk: object) -> None:
         buffer = self._sink.buffer
@@ -392,7 +369,7 @@ class ThreadPump:
         try:
             self._sink.close(complete=complete)
         except BaseException as exc:  # noqa: ASYNC103  # likewise
-            self.broken = self.broken or exc
+            self.broken = exc if self.broken is None else self.broken
 
     def _pay(self) -> None:
         if self._owed:

@@ -13,10 +13,13 @@ import trio.testing
 
 from armory_trio import (
     BlockingContext,
+    CallNext,
+    Chunks,
     Effect,
     ElicitAnswer,
     ElicitRequest,
     ExecutionStarted,
+    MiddlewareCall,
     Supervisor,
     Tool,
     Toolbox,
@@ -131,6 +134,11 @@ async def asking(ctx: ToolContext) -> None:
 
 
 @tool
+def asking_in_a_thread(ctx: BlockingContext) -> None:
+    ctx.elicit("well?")
+
+
+@tool
 async def wrapped() -> object:
     return coroutine.function()  # an awaitable as a value: awaited, and raises then
 
@@ -149,6 +157,7 @@ KINDS: Final[list[Tool[..., object]]] = [
     inline_generator,
     reduced,
     asking,
+    asking_in_a_thread,
     wrapped,
 ]
 
@@ -326,6 +335,56 @@ async def test_what_a_nested_call_throws_is_its_own_end_and_its_caller_decides(n
     assert lived.effect == failed.effect == "unknown"  # the child's, which nobody declared
     assert failed.error is not None
     assert failed.error.code == "INTERNAL_ERROR"
+
+
+class Staged:
+    """What throws at each chunk, and at the end once more."""
+
+    def feed(self, chunk: object) -> tuple[object]:
+        throw()
+        return (chunk,)
+
+    def end(self) -> tuple[()]:
+        throw()
+        return ()
+
+
+@tool
+def numbers() -> Iterator[int]:
+    yield 1
+    yield 2
+
+
+@tool(placement="task")
+def inline_numbers() -> Iterator[int]:
+    yield 1
+
+
+@tool
+async def async_numbers() -> AsyncIterator[int]:
+    yield 1
+
+
+NUMBERS: Final[list[Tool[..., object]]] = [numbers, inline_numbers, async_numbers]
+
+
+async def staged(call: MiddlewareCall, ctx: ToolContext, call_next: CallNext) -> object:
+    chunks = await call_next()
+    return chunks.through(Staged) if isinstance(chunks, Chunks) else chunks
+
+
+@requirement("engine.faults")
+@pytest.mark.parametrize("name", THROWN)
+async def test_what_a_stage_of_a_stream_throws_at_a_chunk_and_at_the_end_is_the_end_of_its_call(name: str) -> None:
+    await keep_a_stray()
+    THROWING[:] = [THROWN[name]]
+    async with open_supervisor(Toolbox([*NUMBERS, sleep], middleware=[staged])) as supervisor:
+        for kind in NUMBERS:
+            result = await supervisor.execute(ToolCall(kind.name))
+            assert result.effect in (("unknown", "completed") if kind is numbers else ("unknown",))  # a thread is ahead
+            _check(result, result.effect, name)
+        await _others_are_well(supervisor)
+    assert_nothing_is_held(supervisor)
 
 
 # ── interrupts ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -87,6 +87,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "engine.results-not-kept": Requirement(
         "design 6", "What the supervisor keeps of an ended execution is no result: that belongs to its caller."
     ),
+    "engine.failures-not-kept": Requirement(
+        "design 2",
+        "What a call that failed or was stopped worked with is let go at once; no circle keeps it until the garbage "
+        "collector comes.",
+    ),
     "engine.codes": Requirement(
         "design 7, llm-core 2.5, llm-core 7.1, llm-core 8, armorer-core 1J, armorer-core 2G, armorer-core 3A, armorer-core 3B, armorer-core 3C, armorer-core 11",
         "Every way to end that exists has its category, code, retryability and words.",

@@ -101,6 +101,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "A coroutine or generator that a thread gives when nobody waits any more is no value: it never runs, and what "
         "the call did is unknown unless its tool is read-only.",
     ),
+    "threads.never-began": Requirement(
+        "design 7, 8",
+        "A thread that never began, because its call was stopped first or the system has no more, has done nothing, "
+        "and is not waited for.",
+    ),
     "threads.late-end": Requirement("design 6, 8", "The late end of a thread that was given up is recorded."),
     "threads.check": Requirement(
         "design 5, 8",

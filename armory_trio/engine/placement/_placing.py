@@ -2,16 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import cache
 
 import outcome
 
 from .._execution import Record
 from .._plan import Plan
-from .._streams import ChunkSink, Inline, drive
+from .._streams import ChunkSink, drive
 from .._tool_context import Door, InlineContext, TaskContext
 from ._placed import Placed, SyncGenerator, deliver
+
+
+class Inline:
+    """A generator that runs on trio's thread, to be driven as if it were an async one."""
+
+    __slots__ = ("_generator",)
+
+    def __init__(self, generator: Generator[object, None, object]) -> None:
+        self._generator = generator
+
+    async def __anext__(self) -> object:
+        return self._advance(self._generator.__next__)
+
+    async def athrow(self, exc: BaseException, /) -> object:
+        try:
+            return self._advance(self._generator.throw, exc)
+        finally:
+            del exc  # here and below: its way leads to this frame, and no circle shall keep it
+
+    async def aclose(self) -> None:
+        self._generator.close()
+
+    @staticmethod
+    def _advance(step: Callable[..., object], *args: object) -> object:
+        try:
+            return step(*args)
+        except StopIteration:
+            raise StopAsyncIteration from None
+        except StopAsyncIteration as exc:  # which nobody turns into another error in a generator that is no async one
+            raise RuntimeError("generator raised StopAsyncIteration") from exc
+        finally:
+            del args
 
 
 class TaskBody:

@@ -8,6 +8,7 @@ from contextlib import suppress
 import outcome
 import trio
 
+from ...definitions import Effect
 from .._concurrency import UNLIMITED, Latch, Token, current_token
 from .._execution import Record
 from .._plan import Plan
@@ -39,23 +40,25 @@ class Worker:
         self._told = current_token(), latch
         if not self._ended:
             await latch.wait()
-        return outcome.Value(self._value) if self._failure is None else outcome.Error(self._failure)
+        failure, self._failure = self._failure, None
+        return outcome.Value(self._value) if failure is None else outcome.Error(failure)
 
     def answer(self) -> object:
-        """What the function returned, once it has. Raises what it raised."""
-        if self._failure is None:
+        """What the function returned, once it has; to be asked once. Raises what it raised."""
+        failure, self._failure = self._failure, None
+        if failure is None:
             return self._value
         try:
-            raise self._failure
+            raise failure
         finally:
-            del self  # its failure leads here: nothing shall be kept by the circle
+            del failure  # it leads to this frame, and to that of its thread: no circle shall keep them
 
     def work(self) -> None:
-        """The thread's work: make the call, and keep how it ended."""
+        """The thread's work: make the call, and keep how it ended. Never raises."""
         try:
             self._value = self._function(*self._args)
         except BaseException as exc:  # noqa: ASYNC103  # raised again where the answer is asked for
-            self._failure = exc.with_traceback(exc.__traceback__ and exc.__traceback__.tb_next)
+            self._failure = exc
         # Say first that it ended, then look: `gone` does it the other way round, so that one of the two sees the other.
         self._ended = True
         if self._told is not None:
@@ -67,13 +70,14 @@ class Worker:
 class ThreadBody:
     """The body of a ``def`` tool, in a worker thread of its own."""
 
-    __slots__ = ("_door", "_plan", "_record", "_worker")
+    __slots__ = ("_door", "_entered", "_plan", "_record", "_worker")
 
     def __init__(self, record: Record, plan: Plan, door: Door) -> None:
         self._record = record
         self._plan = plan
         self._door = door
         self._worker: Worker | None = None
+        self._entered = False
 
     async def run(self) -> object:
         """Call the function in a thread, and see what it gives. Cancelled: the thread is left behind."""
@@ -99,23 +103,31 @@ class ThreadBody:
 
     async def _in_thread(self, function: Callable[..., object], *args: object) -> object:
         record = self._record
+        so_far: Effect | None = None if self._entered else "none"
+        record.failure_effect = so_far
+        await trio.lowlevel.checkpoint_if_cancelled()  # else a thread would be waited for that never began
         self._worker = worker = Worker(function, args)
-        record.in_thread = True
+        record.in_thread, record.failure_effect = True, None
         name = f"armory:{record.id}"
         try:
             await trio.to_thread.run_sync(worker.work, thread_name=name, abandon_on_cancel=True, limiter=UNLIMITED)
         except Exception:  # the system has no more threads
-            self._worker, record.in_thread = None, False
+            self._worker, record.in_thread, record.failure_effect = None, False, so_far
             raise
-        record.in_thread = False
-        self._worker = None
+        self._entered = True
+        self._worker, record.in_thread = None, False
         return worker.answer()
 
     async def _pump(self, generator: SyncGenerator, sink: ChunkSink) -> None:
         pump = ThreadPump(self._record, sink, self._plan.tool.options.buffer)
         try:
             await self._in_thread(pump, generator)
-        except Exception as exc:
-            raise pump.broken or exc from None
-        if pump.broken is not None:
-            raise pump.broken
+        except Exception:
+            if pump.broken is None:
+                raise
+        broken, pump.broken = pump.broken, None
+        if broken is not None:
+            try:
+                raise broken
+            finally:
+                del broken  # as in `Worker.answer`
