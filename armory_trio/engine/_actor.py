@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Final
 
 import outcome
@@ -26,7 +25,7 @@ from ._permits import Hook
 from ._plan import Plan
 from ._settlement import cancelled, decide, end, failed, finish, hand_on, returned
 from ._tool_context import Door, TaskContext
-from .placement import VALUES, Placed, deliver_inline, place
+from .placement import VALUES, Placed, deliver_inline, has_to_run, place
 
 _log: Final = logging.getLogger("armory_trio.engine")
 
@@ -98,20 +97,18 @@ class Actor:
         placed: Placed | None = None
         failure: BaseException | None = None
         value: object = None
-        completed = plain = False
+        completed = False
         record.scope = scope = trio.CancelScope()
         try:
             with scope:
                 if (begin := plan.begin) is not None:
                     context = TaskContext(record, self._door) if plan.wants_context else None
                     value = await begin(record.validated, context)
-                    plain = type(value) in VALUES
-                    if not plain and type(value) in _NOT_YET_A_VALUE:
+                    if type(value) not in VALUES and has_to_run(value):  # as of a function that wraps another one
                         value = await deliver_inline(record, plan, value)
                 else:
                     placed = place(record, plan, self._door) if plan.bare else _wrapped(record, plan, self._door)
                     value = await placed.run()
-                    plain = plan.bare and type(value) in VALUES
                 completed = True
         except Exception as exc:
             failure = exc
@@ -124,7 +121,7 @@ class Actor:
                 completed, value, failure = _read(record, ended)
         if record.children:
             abort_children(record, "its caller ended")
-        if plain and record.entry is None:
+        if completed and record.entry is None and plan.bare and type(value) in VALUES:
             record.returned = True
             returned(record, value, plan.check_output)
         elif record.abort is not None and record.entry is None:
@@ -132,10 +129,6 @@ class Actor:
         else:
             await _settle(record, plan, value, failure, completed=completed)
         failure = None  # its traceback leads to this frame: no circle shall keep what it leads to besides
-
-
-_NOT_YET_A_VALUE: Final = frozenset[type]((AsyncGeneratorType, GeneratorType, CoroutineType))
-"""What an async function may answer instead of a value, when it wraps another function."""
 
 
 def _read(record: Record, ended: outcome.Maybe[object]) -> tuple[bool, object, BaseException | None]:

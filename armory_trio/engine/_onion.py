@@ -52,7 +52,7 @@ class OnionBody:
         """Let the outermost middleware answer. Cancelled: all of them are, and the body was stopped."""
         try:
             answer = await self.layer(0)
-            return await self._run_stream(answer) if isinstance(answer, StreamOfChunks) else answer
+            return await self._run_stream(answer) if type(answer) is StreamOfChunks else answer
         finally:
             if self.running:
                 await self._stop_stray()  # noqa: ASYNC102  # shields itself

@@ -87,6 +87,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "engine.results-not-kept": Requirement(
         "design 6", "What the supervisor keeps of an ended execution is no result: that belongs to its caller."
     ),
+    "engine.places-alike": Requirement(
+        "design 11",
+        "What a tool gives comes to the same wherever it runs, with middleware that passes it on and without, and with a "
+        "key and without.",
+    ),
     "engine.failures-not-kept": Requirement(
         "design 2",
         "What a call that failed or was stopped worked with is let go at once; no circle keeps it until the garbage "

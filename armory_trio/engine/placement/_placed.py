@@ -57,7 +57,7 @@ async def deliver(
     Cancelled: a generator was told, and is closed.
     """
     while True:
-        if not _has_to_run(given):
+        if not has_to_run(given):
             return given
         if isinstance(given, AsyncGenerator):
             sink = open_sink(record)
@@ -69,7 +69,8 @@ async def deliver(
         given = await cast("Awaitable[object]", given)
 
 
-def _has_to_run(given: object) -> bool:
+def has_to_run(given: object) -> bool:
+    """Whether *given* is no value yet: something to await, or a generator of either kind."""
     if type(given) in VALUES:
         return False
     try:
@@ -82,7 +83,7 @@ def _has_to_run(given: object) -> bool:
 
 def never_run(given: object) -> bool:
     """Whether *given* would have to run to give a value, and nobody will run it any more; a coroutine is closed."""
-    if not _has_to_run(given):
+    if not has_to_run(given):
         return False
     if isinstance(given, CoroutineType):
         given.close()  # else Python would complain that nobody awaited it
