@@ -143,6 +143,7 @@ class OnionBody:
             # that before they do.
             held = Kept(passes=False)
             pipeline.stages.append(held)
+        await trio.lowlevel.checkpoint_if_cancelled()  # else the body would begin, and be stopped at its first await
         self._begin(pipeline.stages)
         placed = msgspec.structs.replace(plan, reduces=False) if pipeline.makes_the_value else plan
         self._inner = inner = place(record, placed, self._door)

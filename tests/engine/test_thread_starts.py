@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Final, Self
 
 import outcome
@@ -16,6 +16,7 @@ from armory_trio import (
     Limits,
     Middleware,
     MiddlewareCall,
+    Semantics,
     Supervisor,
     Tool,
     Toolbox,
@@ -65,6 +66,30 @@ TOOLS: Final = (block, count, halves)
 # -- a scope that was cancelled before
 
 
+@tool
+async def coroutine() -> str:
+    entered.append("coroutine")
+    await trio.lowlevel.checkpoint()
+    return "done"
+
+
+@tool(placement="task")
+def inline() -> str:
+    entered.append("inline")
+    return "done"
+
+
+@tool
+async def stream() -> AsyncIterator[int]:
+    entered.append("stream")
+    yield 1
+
+
+NEVER: Final = Semantics(cancellation="unsupported")
+never_stopped: Final = tool(name="never_stopped", semantics=NEVER)(block.function)
+never_stopped_stream: Final = tool(name="never_stopped_stream", semantics=NEVER)(count.function)
+
+
 async def give_up_at_once(run: Callable[[], Awaitable[object]]) -> object:
     with trio.CancelScope() as scope:
         scope.cancel()
@@ -82,18 +107,26 @@ async def too_late_for_chunks(call: MiddlewareCall, ctx: ToolContext, call_next:
     return chunks.around(give_up_at_once)
 
 
-@requirement("threads.never-began")
-@pytest.mark.parametrize(("kind", "middleware"), [(block, too_late), (count, too_late_for_chunks)])
-async def test_a_thread_that_its_middleware_gave_up_before_it_began_has_done_nothing_and_is_not_waited_for(
-    kind: Tool[..., object], middleware: Middleware
-) -> None:
+@requirement("threads.never-began", "middleware.too-late")
+@pytest.mark.parametrize("kind", [block, never_stopped, coroutine, inline], ids=lambda kind: str(kind.name))
+async def test_a_tool_that_its_middleware_gave_up_before_it_began_is_not_begun(kind: Tool[..., object]) -> None:
+    await not_begun(kind, too_late)
+
+
+@requirement("threads.never-began", "middleware.too-late")
+@pytest.mark.parametrize("kind", [count, never_stopped_stream, stream], ids=lambda kind: str(kind.name))
+async def test_a_stream_that_its_middleware_gave_up_before_it_began_is_not_begun(kind: Tool[..., object]) -> None:
+    await not_begun(kind, too_late_for_chunks)
+
+
+async def not_begun(kind: Tool[..., object], middleware: Middleware) -> None:
     async with open_supervisor(Toolbox([kind], middleware=[middleware]), limits=Limits(threads=1)) as supervisor:
         with trio.fail_after(PATIENCE):
             for _ in range(2):  # the one place for threads is free again
                 execution = supervisor.start(ToolCall(kind.name))
                 result = await execution.result()
                 shot = await execution.settled()
-                assert (result.value, result.effect) == ("gave up", "none")
+                assert (result.value, result.effect, result.attempts) == ("gave up", "none", 0)
                 assert (shot.state, shot.abort) == ("terminal", None)
     assert entered == []
     assert_nothing_is_held(supervisor)

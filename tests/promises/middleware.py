@@ -70,6 +70,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "A middleware may stop waiting for its tool: what can be stopped is gone before it goes on, what cannot be ends "
         "the execution and is watched to its end, and what must never be cancelled is not.",
     ),
+    "middleware.too-late": Requirement(
+        "design 7, 8",
+        "A tool whose middleware was cancelled before it went on is not begun, not even one that must never be "
+        "cancelled: it has done nothing.",
+    ),
     "middleware.stray": Requirement(
         "design 2", "A tool that its middleware let go of is stopped, and gone, before its execution ends."
     ),
