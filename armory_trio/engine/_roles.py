@@ -139,6 +139,11 @@ class Feeder(Protocol):
         ...
 
     @property
+    def empty(self) -> bool:
+        """Whether the reader has everything, so that nothing will be heard of him before there is more."""
+        ...
+
+    @property
     def runs_ahead(self) -> bool:
         """Whether the tool need not wait for its reader, since others wait for the same stream."""
         ...

@@ -64,6 +64,11 @@ class ChunkBuffer:
         return len(self._chunks) >= self._size and not self.runs_ahead
 
     @property
+    def empty(self) -> bool:
+        """Whether the reader has everything, so that nothing will be heard of him before there is more."""
+        return not self._chunks
+
+    @property
     def runs_ahead(self) -> bool:
         """Whether the tool need not wait for its reader: others wait for the same stream, and what is kept for them fits."""
         entry = self._record.entry
@@ -358,7 +363,7 @@ class ThreadPump:
                 self._sink.accept(chunk)
             except BaseException as exc:  # noqa: ASYNC103  # raised in the execution's task; nothing is awaited
                 self.broken, wanted = exc, False
-        if buffer is None or not wanted or buffer.runs_ahead:
+        if buffer is None or not wanted or buffer.runs_ahead or buffer.empty:  # a stage may have kept it
             self._places.release()
             return
         self._owed += 1

@@ -18,6 +18,10 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "placement.chunks": Requirement(
         "design 10, 11", "In every place chunks come in order, collected, reduced or live, and survive an error."
     ),
+    "placement.chunks-held": Requirement(
+        "design 10, 11",
+        "What a middleware keeps back of a live stream holds its tool up nowhere, however small the buffer is.",
+    ),
     "placement.backpressure": Requirement(
         "design 10, 11", "In every place a body is never more than its buffer, and the chunk in its hand, ahead."
     ),

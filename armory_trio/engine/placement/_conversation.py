@@ -267,7 +267,7 @@ class Conversation:
         buffer, wanted = sink.buffer, self._record.verdict is None
         sink.accept(chunk)
         self._owed += 1
-        if buffer is None or not wanted or buffer.runs_ahead:
+        if buffer is None or not wanted or buffer.runs_ahead or buffer.empty:  # a stage may have kept it
             if self._owed * 2 >= self._plan.tool.options.buffer:
                 self._pay()
         elif buffer.full:

@@ -12,7 +12,9 @@ import pytest
 import trio
 
 from armory_trio import (
+    CallNext,
     ChunkEmitted,
+    Chunks,
     CustomEmitted,
     EffectClosed,
     EffectOpened,
@@ -21,6 +23,7 @@ from armory_trio import (
     ExecutionStarted,
     Limits,
     LogWritten,
+    MiddlewareCall,
     OutcomeDecided,
     ProgressReported,
     RequestContext,
@@ -30,6 +33,7 @@ from armory_trio import (
     Supervisor,
     Toolbox,
     ToolCall,
+    ToolContext,
     open_supervisor,
 )
 from armory_trio.definitions import Placement
@@ -221,6 +225,42 @@ async def test_an_error_after_chunks_keeps_them(place: Placement) -> None:
     assert result.error is not None and result.error.message == "ValueError: halfway"
     assert result.chunks == (0, 1, 2)
     assert isinstance(closed, StreamClosed) and (closed.chunks, closed.complete) == (3, False)
+
+
+class Batches:
+    """A stage that lets nothing pass before it has as many chunks as it wants."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._held: list[object] = []
+
+    def feed(self, chunk: object) -> list[object]:
+        self._held.append(chunk)
+        return self.end() if len(self._held) == self._size else []
+
+    def end(self) -> list[object]:
+        held, self._held = self._held, []
+        return [held] if held else []
+
+
+@requirement("placement.chunks-held", "middleware.stages")
+@pytest.mark.parametrize("size", [1, 7, 100, 1000])
+@everywhere
+async def test_a_stage_may_keep_more_chunks_back_than_the_buffer_of_the_tool_holds(place: Placement, size: int) -> None:
+    async def in_batches(call: MiddlewareCall, ctx: ToolContext, call_next: CallNext) -> object:
+        chunks = await call_next()
+        assert isinstance(chunks, Chunks)
+        return chunks.through(lambda: Batches(size))
+
+    upto = 10 * TOOLS[place]["count"].options.buffer
+    numbers = list(range(upto))
+    async with open_supervisor(Toolbox([TOOLS[place]["count"]], middleware=[in_batches])) as supervisor:
+        with trio.fail_after(PATIENCE):
+            async with supervisor.stream(ToolCall("count", {"upto": upto})) as stream:
+                live = [chunk async for chunk in stream]
+
+    assert live == [numbers[at : at + size] for at in range(0, upto, size)]
+    assert stream.result.value == live
 
 
 @requirement("placement.backpressure", "placement.leaving")
