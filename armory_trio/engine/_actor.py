@@ -151,15 +151,16 @@ async def _settle(record: Record, plan: Plan, value: object, failure: BaseExcept
         await _hand_on(record, waits, completed=completed)
         return
     if record.claimed:
-        await _written_down(record, partial(_conclude, record, plan, value, failure, completed=completed))
+        conclude = partial(_conclude, record, plan, value, failure, completed=completed)
+        await _written_down(record, conclude, gave_a_value=completed)
     else:
         _conclude(record, plan, value, failure, completed=completed)
 
 
-async def _written_down(record: Record, conclude: Callable[[], None]) -> None:
+async def _written_down(record: Record, conclude: Callable[[], None], *, gave_a_value: bool) -> None:
     from .keeping._concluding import written_down  # noqa: PLC0415  # loaded by then
 
-    await written_down(record, conclude)
+    await written_down(record, conclude, gave_a_value=gave_a_value)
 
 
 async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool) -> None:
@@ -190,7 +191,7 @@ async def _hand_on(record: Record, waits: ToolResult[object], *, completed: bool
         assert waits.action is not None
         conclude = partial(hand_on, record, waits.action, pending)
     if record.claimed:
-        await _written_down(record, conclude)
+        await _written_down(record, conclude, gave_a_value=False)
     else:
         conclude()
     del failure, conclude  # as in `_run_body`

@@ -259,6 +259,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "keeping.late": Requirement(
         "design 12", "A value that came after its caller had been let go is told to whoever asks again."
     ),
+    "keeping.late.middleware": Requirement(
+        "design 7 and 12",
+        "A tool that returned and whose middleware was stopped before it answered has given no value: whoever asks again "
+        "is told how the call ended.",
+    ),
     "keeping.pauses": Requirement(
         "design 12",
         "A tool that waits for a person, in the middle of what it does, goes on in the place of the attempt that waited.",

@@ -49,6 +49,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     "placement.capacity": Requirement(
         "design 9, 11; field case 14", "In every place a slot comes back when the body is gone; its holder is named."
     ),
+    "placement.middleware-after": Requirement(
+        "design 7, 11",
+        "In every place what a body came to belongs to its middleware; it is no late end, and no failed cleanup, of a call "
+        "that is stopped afterwards.",
+    ),
     "placement.late-abort": Requirement(
         "field case 8", "In every place aborts that meet the end of a body cost no capacity."
     ),

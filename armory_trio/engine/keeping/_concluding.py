@@ -13,8 +13,14 @@ from .._settlement import let_caller_go
 from ._retelling import with_chunks
 
 
-async def written_down(record: Record, conclude: Callable[[], None]) -> None:
+async def written_down(record: Record, conclude: Callable[[], None], *, gave_a_value: bool) -> None:
     """Let *conclude* decide how a body ended, write that into the ledger, and only then tell anybody.
+
+    Args:
+        record: The execution.
+        conclude: Decides, at once.
+        gave_a_value: Whether the body, with what stands around it, came to its end with a value. That its tool did is
+            not enough: a middleware that was stopped afterwards has not said what the value is.
 
     Cancelled: never halfway. Bounded, whatever the ledger does.
     """
@@ -31,7 +37,7 @@ async def written_down(record: Record, conclude: Callable[[], None]) -> None:
                 entry.pause = "waits-again"  # nobody used what a person agreed to
             if record.chunks:
                 result = with_chunks(result, record.collected, live=record.feeder is not None)
-            elif released:
+            elif released and gave_a_value:
                 result = _with_late_value(record, record.plan, result)
             await entry.end(result, record.plan.tool.output_contract, attempts=record.attempts)
             record.result = entry.told(record.result, result)

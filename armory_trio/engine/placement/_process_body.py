@@ -44,7 +44,11 @@ class ProcessBody:
             return talk.value()
         self._ended = outcome.capture(talk.value)
         await self._dismiss(clean=talk.end.clean and not crossing.process.fresh)
-        return self._ended.unwrap()
+        ended, self._ended = self._ended, None  # from here on nothing is left behind
+        try:
+            return ended.unwrap()
+        finally:
+            del ended  # a failure leads to this frame: no circle shall keep it
 
     async def gone(self) -> outcome.Maybe[object] | None:
         """Wait until nothing of the worker's group runs; what the body had said by then."""

@@ -8,7 +8,20 @@ import attrs
 import pytest
 import trio
 
-from armory_trio import Allow, Deny, Limits, PolicyRequest, Toolbox, ToolCall, open_supervisor, tool
+from armory_trio import (
+    Allow,
+    CallNext,
+    Deny,
+    Limits,
+    MiddlewareCall,
+    PolicyRequest,
+    Toolbox,
+    ToolCall,
+    ToolContext,
+    open_supervisor,
+    tool,
+)
+from armory_trio.definitions import Placement
 from armory_trio.ledger import Claim, Complete, LedgerKey, LegacyReceipt, legacy_entry, sign_receipt
 from tests.engine.ledger.stores import (
     BANK,
@@ -209,6 +222,34 @@ async def test_a_value_that_came_after_the_timeout_is_told_to_who_asks_again(aut
 
     assert first.privileged_snapshot().late_value == "receipt no. 7"  # the engine has it
     assert (again.outcome, again.value) == ("success", "receipt no. 7")
+
+
+@requirement("keeping.late.middleware")
+@pytest.mark.parametrize("placement", ["task", "thread"])
+async def test_a_value_that_its_middleware_never_passed_on_is_not_told_to_who_asks_again(placement: Placement) -> None:
+    returned = trio.Event()
+
+    async def slowly(call: MiddlewareCall, ctx: ToolContext, call_next: CallNext) -> object:
+        await call_next()
+        returned.set()
+        await trio.sleep_forever()
+        raise AssertionError
+
+    @tool(effect=BANK, placement=placement)
+    def pay() -> str:
+        return "receipt no. 7, with the number of the card"
+
+    toolbox = Toolbox([pay], middleware=[slowly])
+    async with open_supervisor(toolbox, default_request_context=HER) as supervisor:
+        first = supervisor.start(ToolCall("pay"), idempotency_key="k")
+        await returned.wait()
+        first.abort("enough")
+        await first.settled()
+        again = await supervisor.execute(ToolCall("pay"), idempotency_key="k")
+
+    assert first.privileged_snapshot().late_value is None
+    assert again.error is not None
+    assert (told_of(again), again.error.code, again.effect) == ("deduped", "CANCELLED", "completed")
 
 
 @requirement("keeping.joined.heir")

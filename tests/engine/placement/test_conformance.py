@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TypeVar, cast, get_args
@@ -584,3 +585,30 @@ async def test_aborts_that_come_just_as_bodies_end_cost_no_capacity(place: Place
             after = await supervisor.execute(ToolCall("echo", {"value": "alive"}))
 
     assert after.value == "alive"
+
+
+@requirement("placement.middleware-after")
+@everywhere
+@pytest.mark.parametrize("name", ["fail", "echo"])
+async def test_what_a_body_came_to_is_its_middlewares_and_no_late_end_of_its_own(place: Placement, name: str) -> None:
+    ended = trio.Event()
+
+    async def slowly(call: MiddlewareCall, ctx: ToolContext, call_next: CallNext) -> object:
+        with suppress(Exception):
+            await call_next()
+        ended.set()
+        await trio.sleep_forever()
+        raise AssertionError
+
+    body = TOOLS[place][name]
+    async with open_supervisor(Toolbox([body], middleware=[slowly])) as supervisor:
+        with trio.fail_after(PATIENCE):
+            execution = supervisor.start(ToolCall(name, {"how": "value"} if name == "fail" else {"value": 3}))
+            await ended.wait()
+            execution.abort("enough")
+            result = await execution.result()
+            snapshot = await execution.settled()
+
+    assert result.error is not None and result.error.code == "CANCELLED"
+    assert snapshot.cleanup == "completed"  # it failed before anybody asked it to stop, if it did
+    assert execution.privileged_snapshot().late_value is None
