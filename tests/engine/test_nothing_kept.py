@@ -17,6 +17,8 @@ from armory_trio import (
     Chunks,
     Middleware,
     MiddlewareCall,
+    RequestContext,
+    Retention,
     Supervisor,
     Tool,
     Toolbox,
@@ -25,6 +27,8 @@ from armory_trio import (
     open_supervisor,
     tool,
 )
+from tests.engine.placement._tools import TOOLS
+from tests.engine.tools import add
 from tests.requirements import requirement
 
 PATIENCE: Final = 30
@@ -271,4 +275,33 @@ async def test_what_a_stage_of_a_stream_held_is_let_go_without_the_collector(
         await supervisor.wait_idle()
 
         assert len(held) == 3  # the body's, and one for each of the two
+        await let_go()
+
+
+ANYWHERE: Final = [
+    ToolCall("add", {"a": 1, "b": 2}),
+    ToolCall("add", {"a": "no number"}),
+    ToolCall("in_a_thread"),
+    ToolCall("coroutine"),
+    ToolCall("echo", {"value": 3}),
+    ToolCall("fail", {"how": "value"}),
+    ToolCall("count", {"upto": 3}),
+    ToolCall("nobody"),
+]
+
+
+@requirement("engine.failures-not-kept")
+@pytest.mark.usefixtures("without_collector")
+@pytest.mark.parametrize("key", [None, "k-1"])
+@pytest.mark.parametrize("call", ANYWHERE, ids=lambda call: f"{call.name} {call.arguments}")
+async def test_what_a_call_brought_with_it_is_let_go_without_the_collector(call: ToolCall, key: str | None) -> None:
+    held.clear()
+    toolbox = Toolbox([add, in_a_thread, coroutine, *(TOOLS["process"][name] for name in ("echo", "fail", "count"))])
+    who = RequestContext(principal="p-1", tenant="t-1")
+    async with open_supervisor(toolbox, retention=Retention(count=0), default_request_context=who) as supervisor:
+        with trio.fail_after(PATIENCE):
+            await supervisor.execute(call, metadata=hold(), idempotency_key=key)
+            await supervisor.wait_idle()
+
+        assert held
         await let_go()

@@ -45,8 +45,9 @@ async def written_down(record: Record, conclude: Callable[[], None], *, gave_a_v
         entry.holding = entry.withholding = False
         if not released and record.verdict is not None:
             let_caller_go(record, record.effect)
-        if entry.ending is not None:
-            entry.ending()
+        ending, entry.ending = entry.ending, None
+        if ending is not None:
+            ending()
 
 
 def _with_late_value(record: Record, plan: Plan, result: ToolResult[object]) -> ToolResult[object]:
