@@ -71,12 +71,13 @@ class OnionBody:
             await self._free.wait()
 
     async def gone(self) -> outcome.Maybe[object] | None:
-        """How a body that was left behind ended, once it has."""
+        """How a body that was left behind failed, once it has. A value that its middleware did not see is none."""
         if self._inner is None:
             return None
         ended = await self._inner.gone()
         if isinstance(ended, outcome.Value):
-            self._record.returned = True
+            self._record.returned, self._record.late = True, ended.value
+            return None
         return ended
 
     async def layer(self, index: int) -> object:

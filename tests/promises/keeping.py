@@ -261,8 +261,8 @@ PROMISES: Final[Mapping[str, Requirement]] = {
     ),
     "keeping.late.middleware": Requirement(
         "design 7 and 12",
-        "A tool that returned and whose middleware was stopped before it answered has given no value: whoever asks again "
-        "is told how the call ended.",
+        "A tool that returned and whose middleware was stopped before it answered, or before it saw that, has given no "
+        "value: whoever asks again is told how the call ended.",
     ),
     "keeping.pauses": Requirement(
         "design 12",

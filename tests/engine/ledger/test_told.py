@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 
 import attrs
 import pytest
@@ -37,6 +38,9 @@ from tests.engine.ledger.stores import (
     told_of,
 )
 from tests.requirements import requirement
+
+PATIENCE = 30
+"""Seconds after which a test is taken for hung; no result depends on it."""
 
 
 def allows(_: PolicyRequest) -> Allow | Deny:
@@ -248,6 +252,38 @@ async def test_a_value_that_its_middleware_never_passed_on_is_not_told_to_who_as
         again = await supervisor.execute(ToolCall("pay"), idempotency_key="k")
 
     assert first.privileged_snapshot().late_value is None
+    assert again.error is not None
+    assert (told_of(again), again.error.code, again.effect) == ("deduped", "CANCELLED", "completed")
+
+
+@requirement("keeping.late.middleware")
+async def test_a_late_value_that_its_middleware_never_saw_is_not_told_to_who_asks_again() -> None:
+    began, let_go = threading.Event(), threading.Event()
+
+    async def redact(call: MiddlewareCall, ctx: ToolContext, call_next: CallNext) -> object:
+        await call_next()
+        return "receipt no. 7"
+
+    @tool(effect=BANK)
+    def pay() -> str:
+        began.set()
+        assert let_go.wait(PATIENCE)
+        return "receipt no. 7, with the number of the card"
+
+    async with open_supervisor(Toolbox([pay], middleware=[redact]), default_request_context=HER) as supervisor:
+        with trio.fail_after(PATIENCE):
+            try:
+                first = supervisor.start(ToolCall("pay"), idempotency_key="k")
+                assert await trio.to_thread.run_sync(began.wait, PATIENCE)
+                first.abort("enough")
+                await first.result()
+            finally:
+                let_go.set()
+            await first.settled()
+            again = await supervisor.execute(ToolCall("pay"), idempotency_key="k")
+
+    assert first.snapshot.effect == "completed"
+    assert first.privileged_snapshot().late_value == "receipt no. 7, with the number of the card"  # the engine has it
     assert again.error is not None
     assert (told_of(again), again.error.code, again.effect) == ("deduped", "CANCELLED", "completed")
 
