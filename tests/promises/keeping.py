@@ -264,6 +264,11 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "A tool that returned and whose middleware was stopped before it answered, or before it saw that, has given no "
         "value: whoever asks again is told how the call ended.",
     ),
+    "keeping.late.streams": Requirement(
+        "design 10 and 12",
+        "A stream that was stopped before its first chunk is told to whoever asks again as what it was, and not as one that "
+        "came to its end with nothing.",
+    ),
     "keeping.pauses": Requirement(
         "design 12",
         "A tool that waits for a person, in the middle of what it does, goes on in the place of the attempt that waited.",

@@ -37,7 +37,7 @@ async def written_down(record: Record, conclude: Callable[[], None], *, gave_a_v
                 entry.pause = "waits-again"  # nobody used what a person agreed to
             if record.chunks:
                 result = with_chunks(result, record.collected, live=record.feeder is not None)
-            elif released and gave_a_value:
+            elif released and gave_a_value and not _dropped_chunks(record):
                 result = _with_late_value(record, record.plan, result)
             await entry.end(result, record.plan.tool.output_contract, attempts=record.attempts)
             record.result = entry.told(record.result, result)
@@ -48,6 +48,11 @@ async def written_down(record: Record, conclude: Callable[[], None], *, gave_a_v
         ending, entry.ending = entry.ending, None
         if ending is not None:
             ending()
+
+
+def _dropped_chunks(record: Record) -> bool:
+    """Whether chunks may be missing in its value, since those that come after the outcome was decided are dropped."""
+    return record.collected is not None or not record.collects
 
 
 def _with_late_value(record: Record, plan: Plan, result: ToolResult[object]) -> ToolResult[object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import AsyncIterator, Iterator
 
 import attrs
 import pytest
@@ -284,6 +285,50 @@ async def test_a_late_value_that_its_middleware_never_saw_is_not_told_to_who_ask
 
     assert first.snapshot.effect == "completed"
     assert first.privileged_snapshot().late_value == "receipt no. 7, with the number of the card"  # the engine has it
+    assert again.error is not None
+    assert (told_of(again), again.error.code, again.effect) == ("deduped", "CANCELLED", "completed")
+
+
+@requirement("keeping.late.streams")
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize("place", ["task", "thread"])
+async def test_a_stream_of_which_nothing_came_in_time_is_no_empty_one_for_who_asks_again(
+    place: Placement, live: bool
+) -> None:
+    began, let_go = threading.Event(), threading.Event()
+
+    async def in_its_task() -> AsyncIterator[str]:
+        with trio.CancelScope(shield=True):
+            began.set()
+            await trio.to_thread.run_sync(let_go.wait, PATIENCE)
+        yield "too late"
+
+    def in_a_thread() -> Iterator[str]:
+        began.set()
+        if not let_go.wait(PATIENCE):
+            yield "in vain"
+
+    tell = (
+        tool(name="tell", effect=BANK)(in_its_task) if place == "task" else tool(name="tell", effect=BANK)(in_a_thread)
+    )
+    call = ToolCall("tell")
+    async with open_supervisor(Toolbox([tell]), default_request_context=HER) as supervisor:
+        with trio.fail_after(PATIENCE):
+            try:
+                if live:
+                    async with supervisor.stream(call, idempotency_key="k") as stream:
+                        assert await trio.to_thread.run_sync(began.wait, PATIENCE)
+                    first = stream.execution
+                else:
+                    first = supervisor.start(call, idempotency_key="k")
+                    assert await trio.to_thread.run_sync(began.wait, PATIENCE)
+                    first.abort("enough")
+                    await first.result()
+            finally:
+                let_go.set()
+            await first.settled()
+            again = await supervisor.execute(call, idempotency_key="k")
+
     assert again.error is not None
     assert (told_of(again), again.error.code, again.effect) == ("deduped", "CANCELLED", "completed")
 
