@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from .authority._grants import is_time
+from .authority._clock import is_time
 from .definitions._declared import Declared
 
 __all__ = ("BucketStore", "Rate", "Taken", "take")

@@ -127,6 +127,7 @@ ORDER: Final = {
         "signing/_key_file",
         "signing/__init__",
         "_revisions",
+        "_clock",
         "_approvals",
         "_approval_store",
         "approvals/__init__",

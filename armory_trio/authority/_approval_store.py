@@ -9,7 +9,8 @@ from typing import Final, Literal, Protocol, final
 
 from ..definitions import ApprovalBinding, ApprovalScope
 from ..errors import ApprovalError, AuthorityCode
-from ._approvals import check_binding, is_expired, is_time
+from ._approvals import check_binding, is_expired, is_finite
+from ._clock import MemoryClock
 
 ApprovalState = Literal["issued", "reserved", "consumed", "revoked"]
 """Where an approval stands: it may be used, is about to be, has been, or must not be any more."""
@@ -163,25 +164,17 @@ class MemoryApprovals:
         clock: The time in seconds since 1970. While it is not finite, nothing can be issued or used, and revoked still.
     """
 
-    __slots__ = ("_ahead", "_clock", "_expiries", "_held", "_latest")
+    __slots__ = ("_clock", "_expiries", "_held")
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self._clock = clock
-        self._ahead = 0.0
-        self._latest = float("-inf")
+        self._clock = MemoryClock(clock, is_finite)
         self._held: dict[tuple[str, str, str], tuple[ApprovalBinding, ApprovalState]] = {}
         # One entry for each that is held: when it expires, and its key.
         self._expiries: list[tuple[float, tuple[str, str, str]]] = []
 
     def now(self) -> float:
         """The time: that of the clock, but never before the latest time that was seen."""
-        reading = self._clock()
-        if not is_time(reading):
-            return reading
-        now = max(reading + self._ahead, self._latest)
-        self._ahead = max(self._ahead, now - reading)
-        self._latest = now
-        return now
+        return self._clock.now()
 
     async def issue(self, binding: ApprovalBinding, /) -> None:
         """As `ApprovalStore.issue`."""
@@ -245,6 +238,6 @@ class MemoryApprovals:
 
     def _forget(self, now: float) -> None:
         # Reserved ones, too: the commit that they wait for would be refused, as they have expired.
-        while self._expiries and is_time(now) and self._expiries[0][0] <= now:
+        while self._expiries and is_finite(now) and self._expiries[0][0] <= now:
             _, key = heapq.heappop(self._expiries)
             del self._held[key]

@@ -94,9 +94,9 @@ def new_binding(scope: ApprovalScope, *, now: float, nonce: str, lifetime: float
         ApprovalError: The lifetime is not above 0, the times are not finite, the lifetime is lost beside the time, or
             a text is blank (``invalid-binding``).
     """
-    if not is_time(lifetime) or lifetime <= 0:
+    if not is_finite(lifetime) or lifetime <= 0:
         raise ApprovalError("invalid-binding", f"the lifetime must be a number of seconds above 0, not {lifetime!r}")
-    if not is_time(now):
+    if not is_finite(now):
         raise _unreadable(now)
     binding = ApprovalBinding(scope, issued_at=now, expires_at=now + lifetime, nonce=nonce)
     check_binding(binding, None, now)
@@ -132,10 +132,10 @@ def check_binding(binding: ApprovalBinding, scope: ApprovalScope | None, now: fl
 
 def is_expired(binding: ApprovalBinding, now: float) -> bool:
     """Whether *binding* has expired, by a clock that can be read. By one that can't, nothing has."""
-    return is_time(now) and now >= binding.expires_at
+    return is_finite(now) and now >= binding.expires_at
 
 
-def is_time(value: object) -> TypeGuard[float]:
+def is_finite(value: object) -> TypeGuard[float]:
     """Whether *value* is a finite number. Of what is no time, nothing can be said to be before or after it."""
     try:
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
@@ -227,9 +227,9 @@ def _check_form(binding: ApprovalBinding, now: float) -> None:
         _check_named(f"scope.{field}", field, getattr(binding.scope, field))
     _check_named("nonce", "nonce", binding.nonce)
     for field in ("issued_at", "expires_at"):
-        if not is_time(getattr(binding, field)):
+        if not is_finite(getattr(binding, field)):
             raise ApprovalError("invalid-binding", f"{field} is no time")
-    if not is_time(now):
+    if not is_finite(now):
         raise _unreadable(now)
     if binding.issued_at >= binding.expires_at:
         raise ApprovalError("invalid-binding", "it expires no later than it was issued")

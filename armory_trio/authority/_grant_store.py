@@ -13,7 +13,8 @@ import msgspec
 
 from ..definitions._checks import filters, text
 from ..errors import GrantError
-from ._grants import Grant, is_time
+from ._clock import MemoryClock, is_time
+from ._grants import Grant
 
 
 class Reservation(msgspec.Struct, frozen=True):
@@ -162,12 +163,10 @@ class MemoryGrants:
         clock: The time in seconds since 1970.
     """
 
-    __slots__ = ("_ahead", "_clock", "_expiries", "_latest", "_numbers", "_principals", "_records")
+    __slots__ = ("_clock", "_expiries", "_numbers", "_principals", "_records")
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self._clock = clock
-        self._ahead = 0.0
-        self._latest = 0.0
+        self._clock = MemoryClock(clock)
         self._records: dict[str, _Record] = {}
         self._principals: dict[str, dict[str, _Record]] = {}
         # One entry for each that is kept: when it expires, and its id.
@@ -177,13 +176,7 @@ class MemoryGrants:
 
     def now(self) -> float:
         """The time: that of the clock, but never before the latest time that was seen."""
-        reading = self._clock()
-        if not is_time(reading):
-            return reading
-        now = max(reading + self._ahead, self._latest)
-        self._ahead = max(self._ahead, now - reading)
-        self._latest = now
-        return now
+        return self._clock.now()
 
     async def issue(self, grant: Grant) -> None:
         """Keep *grant*, and forget what has expired. See `GrantStore.issue`."""

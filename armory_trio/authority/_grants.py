@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, Literal, TypeGuard, cast, get_args
+from typing import Final, Literal, cast, get_args
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -12,6 +12,7 @@ from ..definitions import RequestContext
 from ..definitions._canonical import canonical_bytes, canonical_text, freeze_json, thaw_json
 from ..definitions._checks import shown
 from ..errors import AuthorityCode, GrantError, JsonError
+from ._clock import LATEST, is_time
 from ._keys import KeyResolver
 from ._signing import SignatureError, sign, verify
 
@@ -29,8 +30,6 @@ ANY_AGENT: Final = "*"
 
 _NAMES: Final = ("id", "principal", "tenant", "agent", "tool_name", "tool_definition_revision", "policy_revision")
 _OPTIONAL_NAMES: Final = ("owner", "run", "session")
-_MOST: Final = 2**53
-"""From here on, JSON readers do not agree about numbers, so they can't be signed."""
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -259,7 +258,7 @@ def _require_scope(scope: object, run: object, session: object) -> None:
 
 
 def _require_count(field: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < _MOST:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < LATEST:
         raise _wrong(field, f"must be a whole number from 1 on, below 2**53, not {shown(value)}")
 
 
@@ -267,11 +266,6 @@ def _seconds(field: str, value: object) -> float:
     if not is_time(value):
         raise _wrong(field, f"must be a number of seconds since 1970, not {shown(value)}")
     return float(value)
-
-
-def is_time(value: object) -> TypeGuard[float]:
-    """Whether *value* is seconds since 1970: neither before, nor beyond what can be signed, nor no number at all."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MOST
 
 
 def _constraints(value: object) -> object:

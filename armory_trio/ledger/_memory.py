@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 from typing import final
 
-from ..authority._grants import is_time
+from ..authority._clock import MemoryClock
 from ._asked import check_ended_before, check_key_text, check_operation, check_page
 from ._attempts import Answer, Attempt, AttemptState
 from ._operations import Operation
@@ -29,25 +29,17 @@ class MemoryLedger:
         clock: The time in seconds since 1970. While it says none, such as NaN, every operation is refused.
     """
 
-    __slots__ = ("_ahead", "_clock", "_latest", "_order", "_rows")
+    __slots__ = ("_clock", "_order", "_rows")
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self._clock = clock
-        self._ahead = 0.0
-        self._latest = 0.0
+        self._clock = MemoryClock(clock)
         self._rows: dict[str, Attempt] = {}
         # The keys in order, until one comes or goes: who lists is rare, who claims is not.
         self._order: list[str] | None = None
 
     def now(self) -> float:
         """The time: that of the clock, but never before the latest time that was seen."""
-        reading = self._clock()
-        if not is_time(reading):
-            return reading
-        now = max(reading + self._ahead, self._latest)
-        self._ahead = max(self._ahead, now - reading)
-        self._latest = now
-        return now
+        return self._clock.now()
 
     async def apply(self, operation: Operation, /) -> Answer:
         """Do *operation*. See `LedgerStore.apply`."""

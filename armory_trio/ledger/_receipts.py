@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeVar, cast, get_args
 import msgspec
 from msgspec.structs import replace
 
-from ..authority._grants import is_time
+from ..authority._clock import is_time
 from ..authority._keys import KeyResolver
 from ..authority._signing import SignatureError, sign, verify
 from ..definitions._canonical import canonical_bytes, canonical_text, parse_json, sha256_hex

@@ -19,7 +19,7 @@ from typing import Final, cast
 
 from msgspec.structs import replace
 
-from ..authority._grants import is_time
+from ..authority._clock import is_time
 from ..definitions import Effect
 from ._attempts import (
     ENDED,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeVar, final
 
-from ..authority._approvals import is_expired, is_time
+from ..authority._approvals import is_expired, is_finite
 from ..authority.approvals import ApprovalOperation, ApprovalState, check_binding, transition
 from ..definitions import ApprovalBinding, ApprovalScope
 from ..errors import ApprovalError
@@ -81,7 +81,7 @@ class SqlApprovals:
         await self._run(binding, partial(_move, operation, binding, check), writes=True)
 
     async def _run(self, binding: ApprovalBinding, decide: Callable[[View, float], T], *, writes: bool) -> T:
-        instants = (binding.expires_at,) if is_time(binding.expires_at) else ()
+        instants = (binding.expires_at,) if is_finite(binding.expires_at) else ()
         locks = ((ROWS, key_of(*binding.key)),)
         return await self._lanes.run(Operation(decide, locks, writes=writes, instants=instants))
 
@@ -107,7 +107,7 @@ def _move(
 
 def _state(binding: ApprovalBinding, view: View, now: float, *, any_of_its_key: bool = False) -> ApprovalState | None:
     row = view.get(ROWS, key_of(*binding.key))
-    if row is None or (is_time(now) and row.expires_at <= now):
+    if row is None or (is_finite(now) and row.expires_at <= now):
         return None
     if not any_of_its_key and from_text(row.document, ApprovalBinding) != binding:
         raise ApprovalError("mismatch", "another approval is stored under its key")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final, final
 
-from ..authority._grants import is_time
+from ..authority._clock import is_time
 
 _LAG: Final = 1.0
 """Seconds by which the estimate of a server's clock may lie behind what was seen before we take it that the clock was

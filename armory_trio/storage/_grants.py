@@ -10,7 +10,7 @@ from typing import Final, TypeVar, final
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from ..authority._grants import is_time
+from ..authority._clock import is_time
 from ..authority.grants import Grant, GrantState, Reservation
 from ..definitions._checks import filters, text
 from ..errors import GrantError

@@ -8,7 +8,7 @@ from typing import Final, final
 
 import sqlalchemy as sa
 
-from ..authority._grants import is_time
+from ..authority._clock import is_time
 from ..ledger import ENDED, LIVE, Answer, Attempt, AttemptState, aged, may_be_forgotten
 from ..ledger import Operation as LedgerOperation
 from ..ledger import apply as apply_rules

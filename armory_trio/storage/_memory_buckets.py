@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from typing import Final, final
 
+from ..authority._clock import MemoryClock
 from ..buckets import Rate, Taken, take
 from ._asked import check_taking
-from ._memory_clock import MemoryClock
 
 _SWEPT_FROM: Final = 1024
 """Buckets from which on those that are full are looked for, each time that there are twice as many as were left."""

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Final, final
 
+from ..authority._clock import MemoryClock
 from ..journal import JournalEntry, Publication
 from ._asked import check_before, check_page, check_publications
-from ._memory_clock import MemoryClock
 
 _sequence: Final = attrgetter("sequence")
 

@@ -11,7 +11,7 @@ import outcome
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from ..authority._grants import is_time
+from ..authority._clock import is_time
 from . import _statements as statements
 from ._clock import SqlClock
 from ._documents import chunks
