@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, Literal, Protocol, final
 
 from ..definitions import ApprovalBinding, ApprovalScope
+from ..definitions._plurals import counted
 from ..errors import ApprovalError, AuthorityCode
 from ._approvals import check_binding, is_expired, is_finite
 from ._clock import MemoryClock
@@ -171,6 +172,9 @@ class MemoryApprovals:
         self._held: dict[tuple[str, str, str], tuple[ApprovalBinding, ApprovalState]] = {}
         # One entry for each that is held: when it expires, and its key.
         self._expiries: list[tuple[float, tuple[str, str, str]]] = []
+
+    def __repr__(self) -> str:
+        return f"<MemoryApprovals: {counted(len(self._held), 'approval')}>"
 
     def now(self) -> float:
         """The time: that of the clock, but never before the latest time that was seen."""

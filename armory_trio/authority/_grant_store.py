@@ -12,6 +12,7 @@ import attrs
 import msgspec
 
 from ..definitions._checks import filters, text
+from ..definitions._plurals import counted
 from ..errors import GrantError
 from ._clock import MemoryClock, is_time
 from ._grants import Grant
@@ -173,6 +174,9 @@ class MemoryGrants:
         self._expiries: list[tuple[float, str]] = []
         # One count for all grants: an id that was forgotten may be issued again, and old reservations must not fit it.
         self._numbers = count(1)
+
+    def __repr__(self) -> str:
+        return f"<MemoryGrants: {counted(len(self._records), 'grant')}>"
 
     def now(self) -> float:
         """The time: that of the clock, but never before the latest time that was seen."""

@@ -174,6 +174,9 @@ class Unfinished:
         self._steps = steps
         self._waits_for = waits_for
 
+    def __repr__(self) -> str:
+        return "<Unfinished judgement: a hook is asked>"
+
     async def finish(self) -> Judgement:
         """Wait for the hook, and for the next one. Cancelled: the hook is, and nothing is decided."""
         try:

@@ -58,6 +58,9 @@ class _ContextBase(ABC):
 
     __slots__ = ()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.tool_name!r}, execution {self.execution_id}>"
+
     # -- who and where: these work for ever
 
     @property

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import final
 
 from ..authority._clock import MemoryClock
+from ..definitions._plurals import counted
 from ._asked import check_ended_before, check_key_text, check_operation, check_page
 from ._attempts import Answer, Attempt, AttemptState
 from ._operations import Operation
@@ -36,6 +37,9 @@ class MemoryLedger:
         self._rows: dict[str, Attempt] = {}
         # The keys in order, until one comes or goes: who lists is rare, who claims is not.
         self._order: list[str] | None = None
+
+    def __repr__(self) -> str:
+        return f"<MemoryLedger: {counted(len(self._rows), 'attempt')}>"
 
     def now(self) -> float:
         """The time: that of the clock, but never before the latest time that was seen."""

@@ -22,6 +22,7 @@ from ..definitions import (
 )
 from ..definitions._checks import count, flag, seconds
 from ..definitions._functions import require_plain
+from ..definitions._plurals import counted
 from ..errors import JsonError
 from ._holding import streams
 from ._shelf import Flight, Shelf, kept_of
@@ -89,6 +90,9 @@ class Cache:
         self._changing = changing_tools
         self._shelves: PerRun[Shelf] = PerRun(lambda: Shelf(max_entries))
         self._hits = self._joined = self._misses = 0
+
+    def __repr__(self) -> str:
+        return f"<Cache of {counted(self._ttl, 'second')}: {counted(self._hits, 'hit')}, {counted(self._misses, 'miss', 'misses')}>"
 
     def bind(self, tool: WrappedTool, /) -> Middleware | None:
         changes = tool.definition.classification.effect_class != "read-only"

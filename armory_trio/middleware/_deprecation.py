@@ -37,6 +37,9 @@ class WarnOfDeprecated:
             require_plain("middleware WarnOfDeprecated", "tell", tell, "the call and the words")
         self._tell = tell
 
+    def __repr__(self) -> str:
+        return "<WarnOfDeprecated>"
+
     def bind(self, tool: WrappedTool, /) -> Middleware | None:
         lifecycle = tool.definition.lifecycle
         if lifecycle.deprecated is False:

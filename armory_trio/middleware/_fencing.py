@@ -44,6 +44,9 @@ class Fence:
         self._style = _style(style)
         self._caps = _caps(caps)
 
+    def __repr__(self) -> str:
+        return f"<Fence {self._style.name!r}>"
+
     def bind(self, tool: WrappedTool, /) -> Middleware | None:
         if _TAG not in tool.definition.tags:
             return None

@@ -79,6 +79,12 @@ class Guardrails:
         self._on_result: OnResult = on_result
         self._sanitise = sanitise
 
+    def __repr__(self) -> str:
+        looked_at = [
+            name for name, guard in (("arguments", self._arguments), ("results", self._results)) if guard is not None
+        ]
+        return f"<Guardrails of {' and '.join(looked_at)}>"
+
     async def __call__(self, call: MiddlewareCall, ctx: ToolContext, call_next: CallNext) -> object:
         if self._arguments is not None:
             found = (await self._arguments.inspect(thaw_json(call.arguments))).flagged

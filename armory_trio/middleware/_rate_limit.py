@@ -14,6 +14,7 @@ from ..buckets import BucketStore, Rate
 from ..definitions import CallNext, MiddlewareCall, ToolContext, ToolFailure
 from ..definitions._checks import count, lacking, one_of, seconds, text
 from ..definitions._functions import require_plain
+from ..definitions._plurals import counted
 from ..errors import DefinitionError
 from ._holding import Run, hold_work
 from ._shared_limit import OutOfReach, SharedLimit, TooSoon, WhenUnavailable
@@ -74,7 +75,7 @@ class RateLimit:
         DefinitionError: An argument is out of its range.
     """
 
-    __slots__ = ("_buckets", "_key", "_max_wait", "_shared", "_when_unavailable")
+    __slots__ = ("_buckets", "_key", "_max_wait", "_rate", "_shared", "_when_unavailable")
 
     def __init__(
         self,
@@ -102,10 +103,14 @@ class RateLimit:
             math.inf if max_wait is None else seconds(_SUBJECT, "max_wait", max_wait, zero=True, optional=True)
         )
         allowed = calls if burst is None else burst
+        self._rate = Rate(interval, allowed)
         self._buckets: PerRun[_Buckets] = PerRun(lambda: _Buckets(interval, allowed, max_buckets))
         one_of(_SUBJECT, "when_unavailable", when_unavailable, get_args(WhenUnavailable))
         self._when_unavailable = when_unavailable
-        self._shared = _shared(store, name, Rate(interval, allowed))
+        self._shared = _shared(store, name, self._rate)
+
+    def __repr__(self) -> str:
+        return f"<RateLimit of {counted(self._rate.burst, 'call')}, another each {self._rate.interval:g} s>"
 
     async def __call__(self, call: MiddlewareCall, ctx: ToolContext, call_next: CallNext) -> object:
         async def hold(run: Run) -> object:

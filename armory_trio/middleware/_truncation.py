@@ -30,6 +30,9 @@ class Truncate:
     def __init__(self, caps: ResultCaps | None = None) -> None:
         self._caps = _checked(ResultCaps() if caps is None else caps)
 
+    def __repr__(self) -> str:
+        return f"<Truncate {self._caps}>"
+
     async def __call__(self, call: MiddlewareCall, _ctx: ToolContext, call_next: CallNext) -> object:
         hold = partial(reworded, call, reword=partial(self._shorten, call))
         answer = await hold(call_next)

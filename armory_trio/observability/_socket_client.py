@@ -10,6 +10,7 @@ from typing import Final
 
 import trio
 
+from ..definitions._plurals import counted
 from ..engine._concurrency import open_private_nursery
 from ._socket_messages import (
     PROTOCOL,
@@ -45,6 +46,9 @@ class LiveFrames:
         self._wire = wire
         self._interval = interval
 
+    def __repr__(self) -> str:
+        return f"<LiveFrames every {counted(self._interval, 'second')}>"
+
     async def change(self, query: Query) -> None:
         """Look at something else: the next frame shows it, and comes at once. Cancelled: it may do so all the same.
 
@@ -74,6 +78,9 @@ class LiveView:
         self._wire = wire
         self._subscribed = False
         self.host = host
+
+    def __repr__(self) -> str:
+        return f"<LiveView of {self.host.name!r}>"
 
     @classmethod
     @asynccontextmanager

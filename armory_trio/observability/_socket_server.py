@@ -198,6 +198,9 @@ class LiveServer:
         self._desk = desk
         self._talking = 0
 
+    def __repr__(self) -> str:
+        return f"<LiveServer {self.name!r} at {self.path!r}>"
+
     async def let_in(self, stream: trio.SocketStream) -> None:
         """Talk with whoever connected. Nothing that goes wrong there harms the host."""
         self._talking += 1

@@ -13,6 +13,7 @@ from typing import ClassVar, Final, cast
 
 from ..definitions import CallDefect
 from ..definitions._checks import shown
+from ..definitions._plurals import counted
 from ..errors import DefinitionError
 from ._assembly_calls import Calls
 from ._assembly_news import (
@@ -112,6 +113,11 @@ class Assembler(ABC):
         self._stop_reason: str | None = None
         self._lost: str | None = LOST
         """Why the message may have more to it; None once its end was seen."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__}: {counted(len(self._calls.slots), 'call')}{', ended' if self.has_ended else ''}>"
+        )
 
     def feed(self, event: object) -> tuple[StreamNews, ...]:
         """Take the next event, and say what is new in it.

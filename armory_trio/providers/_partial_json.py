@@ -48,6 +48,9 @@ class PartialJson:
         self._root: object = _EMPTY
         self._shown = False
 
+    def __repr__(self) -> str:
+        return f"<PartialJson: {self._mode}>"  # never what a model wrote: it may be a secret
+
     @property
     def is_whole(self) -> bool:
         """Whether one value is complete and nothing but white space follows."""

@@ -11,9 +11,9 @@ from ..authority.approvals import ApprovalOperation, ApprovalState, check_bindin
 from ..definitions import ApprovalBinding, ApprovalScope
 from ..errors import ApprovalError
 from ._documents import from_text, key_of, to_text
+from ._part import StorePart
 from ._rows import Kind, Operation, Row, View
 from ._schema import APPROVALS
-from ._writer import Lanes
 
 T = TypeVar("T")
 
@@ -34,20 +34,13 @@ ROWS: Final = Kind(APPROVALS, ApprovalRow)
 
 
 @final
-class SqlApprovals:
+class SqlApprovals(StorePart):
     """The approvals of a store. An `ApprovalStore`; `open_store` makes it.
 
     Cancelled: an operation was not begun, and has changed nothing. One that has begun returns.
 
     Every operation raises `StoreUnavailable` when the database can't be used.
     """
-
-    def __init__(self, lanes: Lanes) -> None:
-        self._lanes = lanes
-
-    def now(self) -> float:
-        """The time of the store, in seconds since 1970. It never goes back, and is known without waiting."""
-        return self._lanes.now()
 
     async def issue(self, binding: ApprovalBinding, /) -> None:
         """As `ApprovalStore.issue`."""

@@ -8,9 +8,9 @@ from typing import Final, final
 from ..buckets import Rate, Taken, take
 from ._asked import check_taking
 from ._documents import key_of
+from ._part import StorePart
 from ._rows import Kind, Operation, Row, View
 from ._schema import BUCKETS
-from ._writer import Lanes
 
 
 class BucketRow(Row, frozen=True):
@@ -23,20 +23,13 @@ ROWS: Final = Kind(BUCKETS, BucketRow)
 
 
 @final
-class SqlBuckets:
+class SqlBuckets(StorePart):
     """The token buckets of a store. A `BucketStore`; `open_store` makes it.
 
     Cancelled: an operation was not begun, and has taken nothing. One that has begun returns.
 
     Every operation raises `StoreUnavailable` when the database can't be used.
     """
-
-    def __init__(self, lanes: Lanes) -> None:
-        self._lanes = lanes
-
-    def now(self) -> float:
-        """The time of the store, in seconds since 1970. It never goes back, and is known without waiting."""
-        return self._lanes.now()
 
     async def take(self, bucket: str, rate: Rate, most: int = 1, /) -> Taken:
         """As `BucketStore.take`."""

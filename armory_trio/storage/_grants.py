@@ -15,9 +15,9 @@ from ..authority.grants import Grant, GrantState, Reservation
 from ..definitions._checks import filters, text
 from ..errors import GrantError
 from ._documents import from_text, key_of, tag_of, to_text
+from ._part import StorePart
 from ._rows import Kind, Lock, Operation, Row, View
 from ._schema import GRANTS, USES
-from ._writer import Lanes
 
 T = TypeVar("T")
 
@@ -61,20 +61,13 @@ USE_ROWS: Final = Kind(USES, UseRow)
 
 
 @final
-class SqlGrants:
+class SqlGrants(StorePart):
     """The grants of a store. A `GrantStore`; `open_store` makes it.
 
     Cancelled: an operation was not begun, and has changed nothing. One that has begun returns.
 
     Every operation raises `StoreUnavailable` when the database can't be used.
     """
-
-    def __init__(self, lanes: Lanes) -> None:
-        self._lanes = lanes
-
-    def now(self) -> float:
-        """The time of the store, in seconds since 1970. It never goes back, and is known without waiting."""
-        return self._lanes.now()
 
     async def issue(self, grant: Grant) -> None:
         """As `GrantStore.issue`."""

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from ..journal import JournalEntry, Publication
 from ._asked import check_before, check_page, check_publications
 from ._documents import from_text, key_of, tag_of, to_text
+from ._part import StorePart
 from ._rows import Kind, Operation, Row, View
 from ._schema import HEADS, JOURNAL, MOST, MOST_ROWS
-from ._writer import Lanes
 
 _PAGE: Final = 500
 """Entries that are forgotten in one transaction."""
@@ -41,20 +41,13 @@ ROWS: Final = Kind(JOURNAL, JournalRow)
 
 
 @final
-class SqlJournal:
+class SqlJournal(StorePart):
     """The journal of a store. A `JournalStore`; `open_store` makes it.
 
     Cancelled: an operation was not begun, and has changed nothing. One that has begun returns.
 
     Every operation raises `StoreUnavailable` when the database can't be used.
     """
-
-    def __init__(self, lanes: Lanes) -> None:
-        self._lanes = lanes
-
-    def now(self) -> float:
-        """The time of the store, in seconds since 1970. It never goes back, and is known without waiting."""
-        return self._lanes.now()
 
     async def append(self, publications: Sequence[Publication], /) -> None:
         """As `JournalStore.append`."""

@@ -16,9 +16,9 @@ from ..ledger import key_text as key_text_of
 from ..ledger._asked import check_ended_before, check_key_text, check_operation, check_page
 from . import _statements as statements
 from ._documents import from_text, key_of, tag_of, to_text
+from ._part import StorePart
 from ._rows import Kind, Operation, Row, View
 from ._schema import ATTEMPTS, MOST_ROWS
-from ._writer import Lanes
 
 _PREFIX: Final = 200
 """Characters of a key that are indexed: at most 800 bytes, a third of what PostgreSQL takes in an index."""
@@ -50,20 +50,13 @@ ROWS: Final = Kind(ATTEMPTS, AttemptRow)
 
 
 @final
-class SqlLedger:
+class SqlLedger(StorePart):
     """The attempts of a store. A `LedgerStore`; `open_store` makes it.
 
     Cancelled: an operation was not begun, and has changed nothing. One that has begun returns.
 
     Every operation raises `StoreUnavailable` when the database can't be used.
     """
-
-    def __init__(self, lanes: Lanes) -> None:
-        self._lanes = lanes
-
-    def now(self) -> float:
-        """The time of the store, in seconds since 1970. It never goes back, and is known without waiting."""
-        return self._lanes.now()
 
     async def apply(self, operation: LedgerOperation, /) -> Answer:
         """As `LedgerStore.apply`."""

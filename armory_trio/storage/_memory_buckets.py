@@ -8,6 +8,7 @@ from typing import Final, final
 
 from ..authority._clock import MemoryClock
 from ..buckets import Rate, Taken, take
+from ..definitions._plurals import counted
 from ._asked import check_taking
 
 _SWEPT_FROM: Final = 1024
@@ -30,6 +31,9 @@ class MemoryBuckets:
         self._clock = MemoryClock(clock)
         self._full_at: dict[str, float] = {}
         self._sweep_at = _SWEPT_FROM
+
+    def __repr__(self) -> str:
+        return f"<MemoryBuckets: {counted(len(self), 'bucket')}>"
 
     def now(self) -> float:
         """The time: that of the clock, but never before the latest time that was told."""

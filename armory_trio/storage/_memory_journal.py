@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Final, final
 
 from ..authority._clock import MemoryClock
+from ..definitions._plurals import counted
 from ..journal import JournalEntry, Publication
 from ._asked import check_before, check_page, check_publications
 
@@ -35,6 +36,9 @@ class MemoryJournal:
         self._entries: list[JournalEntry] = []
         self._names: set[_Name] = set()
         self._last = 0
+
+    def __repr__(self) -> str:
+        return f"<MemoryJournal: {counted(len(self._entries), 'entry', 'entries')}>"
 
     def now(self) -> float:
         """The time: that of the clock, but never before the latest time that was told."""

@@ -287,9 +287,17 @@ class Lane:
 
 @final
 class Lanes:
-    """The two ways to a database: operations that write queue for one, those that only read for the other."""
+    """The two ways to a database: operations that write queue for one, those that only read for the other.
 
-    def __init__(self, writer: Lane, reader: Lane, clock: SqlClock) -> None:
+    Args:
+        writer: Where operations that write queue.
+        reader: Where those that only read do.
+        clock: What the time is.
+        where: What the database is called in errors.
+    """
+
+    def __init__(self, writer: Lane, reader: Lane, clock: SqlClock, where: str) -> None:
+        self.where = where
         self._writer = writer
         self._reader = reader
         self._clock = clock

@@ -127,7 +127,7 @@ async def open_store(
     async with open_private_nursery() as nursery:
         writer = Lane(nursery, database, clock_of_all, writes=True, most=MOST if group_commit else 1, keep=keep)
         reader = Lane(nursery, database, clock_of_all, writes=False, most=MOST)
-        lanes = Lanes(writer, reader, clock_of_all)
+        lanes = Lanes(writer, reader, clock_of_all, place.name)
         try:
             await lanes.run(Operation(_nothing, writes=False))
             yield _store(database, lanes)

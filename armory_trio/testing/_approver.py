@@ -44,6 +44,10 @@ class ScriptedApprover:
         """The questions, in the order in which they came."""
         self._unscripted: list[ApprovalRequest] = []
 
+    def __repr__(self) -> str:
+        left = "a function" if self._function is not None else f"{counted(len(self._answers), 'answer')} left"
+        return f"<ScriptedApprover: {counted(len(self.asked), 'question')} asked, {left}>"
+
     async def __call__(self, request: ApprovalRequest) -> object:
         """Answer *request*. Cancelled: the function that answers is.
 

@@ -19,6 +19,9 @@ class StoreClock:
     def __init__(self, seconds: float = START) -> None:
         self.seconds = seconds
 
+    def __repr__(self) -> str:
+        return f"<StoreClock {self.seconds}>"
+
     def __call__(self) -> float:
         """What it says now."""
         return self.seconds

@@ -105,6 +105,9 @@ class Resolver:
         self._tiers = () if resolution is None else tuple(_tiers(resolution))
         self._widest: Fold = self._tiers[-1][1] if self._tiers else str
 
+    def __repr__(self) -> str:
+        return f"<Resolver of {self.toolbox!r}>"
+
     def resolve(self, name: str) -> Resolved | Unresolved:
         """The tool that *name* means: a name, ``namespace:name`` or a full id."""
         tool = self.toolbox.get(name)

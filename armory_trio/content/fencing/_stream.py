@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...definitions._plurals import counted
 from .._codec import encode_json
 from .._scalars import encodable
 from ._defusing import HELD, QUOTED, defuse, open_end
@@ -34,6 +35,11 @@ class StreamFence:
         self._fence = fence
         self._held = ""
         self._half = ""
+
+    def __repr__(self) -> str:
+        return (
+            f"<StreamFence {self._fence.style.name!r}: {counted(len(self._held) + len(self._half), 'character')} held>"
+        )
 
     def begin(self) -> str:
         """What comes before the first chunk."""

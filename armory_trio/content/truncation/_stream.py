@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
+from ...definitions._plurals import counted
 from ...errors import DefinitionError
 from .._codec import encode_json
 from .._scalars import encodable
@@ -95,6 +96,9 @@ class StreamTruncator:
         self._held_size = 0
         self._over = False
         self._finished = False
+
+    def __repr__(self) -> str:
+        return f"<StreamTruncator {self._cap}: {counted(self.held, 'character')} held{', full' if self.full else ''}>"
 
     @property
     def full(self) -> bool:

@@ -90,6 +90,9 @@ class BackgroundKit:
 
     # -- for a host
 
+    def __repr__(self) -> str:
+        return f"<BackgroundKit in {self._options.namespace!r}>"
+
     def notices(self, supervisor: Supervisor, *, owner_id: str | None = None) -> Notices:
         """What has ended and what will end, for ``async for``; of one owner, or of everybody.
 

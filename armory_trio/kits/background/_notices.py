@@ -24,6 +24,9 @@ class Notices:
         self._owner = owner
         self._missed = 0
 
+    def __repr__(self) -> str:
+        return "<Notices of everybody>" if self._owner is None else f"<Notices of {self._owner!r}>"
+
     @property
     def missed(self) -> int:
         """How many ends were not told to anybody, since their results were not kept that long."""

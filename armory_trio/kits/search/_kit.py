@@ -62,6 +62,9 @@ class SearchKit:
         self.tools: tuple[Tool[..., object], ...] = (self._search_tool(),)
         """``search_tools``."""
 
+    def __repr__(self) -> str:
+        return f"<SearchKit {self.tools[0].id}>"
+
     async def prepare(self, toolbox: Toolbox) -> None:
         """Do now what the first search in *toolbox* would do: index it and, with an embedder, embed its tools.
 

@@ -39,6 +39,9 @@ class LocalEmbedder:
         self._model: _Model | None = None
         self._one_at_a_time = trio.CapacityLimiter(1)
 
+    def __repr__(self) -> str:
+        return f"<LocalEmbedder on {self._device!r}>"
+
     async def __call__(self, texts: Sequence[str], /) -> Iterable[Iterable[float]]:
         """One vector for each of *texts*, as the rows of an array.
 

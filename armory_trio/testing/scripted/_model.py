@@ -50,6 +50,9 @@ class ScriptedModel:
         if not self._script:
             raise DefinitionError(_SUBJECT, "script", "has no turns; give at least one")
 
+    def __repr__(self) -> str:
+        return f"<ScriptedModel {self.provider}: {counted(self.played, 'turn')} played, {self.left} left>"
+
     @property
     def played(self) -> int:
         """How many turns it has played."""

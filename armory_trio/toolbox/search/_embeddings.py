@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from ..._on_demand import in_words
 from ...definitions._checks import count, shown
+from ...definitions._plurals import counted
 from ...errors import DefinitionError, EmbeddingError
 from .._resolution import AnyTool
 from ._extra import require_extra
@@ -76,6 +77,9 @@ class CachedEmbedder:
         self._batch_size = batch_size
         self._kept: OrderedDict[bytes, Floats] = OrderedDict()
         self._dimensions: int | None = None
+
+    def __repr__(self) -> str:
+        return f"<CachedEmbedder of {shown(self._embedder)}: {counted(len(self._kept), 'vector')}>"
 
     async def __call__(self, texts: Sequence[str], /) -> Floats:
         """One row for each of *texts*, of length 1, in an array of float32.

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from ...definitions import is_tool
 from ...definitions._checks import members, shown, text
 from ...definitions._exceptions import Withheld
+from ...definitions._plurals import counted
 from ...definitions._tool import no_tool
 from ...errors import DefinitionError
 from .._resolution import AnyTool
@@ -71,6 +72,10 @@ class SearchIndex:
         self._places: Indices = places_of([(tool.name, tool.id.text) for tool in self.tools])
         self._embedder = _cached(embedder)
         self._vectors: Floats | None = None
+
+    def __repr__(self) -> str:
+        by_meaning = "" if self._embedder is None else ", by meaning too"
+        return f"<SearchIndex of {counted(len(self), 'tool')}{by_meaning}>"
 
     def __len__(self) -> int:
         return len(self.tools)
