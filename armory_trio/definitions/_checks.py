@@ -7,14 +7,18 @@ person who reads the error sees which tool and which of its declarations was wro
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Final, cast
 
 from ..errors import DefinitionError
 
 _SHOWN: Final = 60
 """Characters of a wrong value that an error quotes: enough to recognise it, short enough for one line."""
+
+_STORED: Final = ("approvals", "grants", "ledger", "journal", "buckets")
+"""The parts of a store that is open, as `armory_trio.storage.sql.SqlStore` names them."""
 
 _VOWELS: Final = frozenset("AEIOUaeiou")
 
@@ -51,9 +55,24 @@ def a_kind(value: object) -> str:
 
 
 def lacking(value: object, member: str, part: str) -> str:
-    """That *value* has no *member*; and that its *part* was meant, if it has one, such as a store its ledger."""
-    meant = f"; give its {part}" if hasattr(value, part) else ""
-    return f"{a_kind(value)} has no {member}{meant}"
+    """That *value* has no *member*; and what was meant instead, such as the *part* of it that has."""
+    return f"{a_kind(value)} has no {member}{_meant(value, part)}"
+
+
+def _meant(value: object, part: str) -> str:
+    if hasattr(value, part):
+        return f"; give its {part}"
+    if isinstance(value, AbstractAsyncContextManager):
+        return f"; enter it first, async with ... as opened, and give opened.{part}"
+    if part in _STORED and isinstance(value, str | os.PathLike):
+        return f"; open a store there, with open_store of armory_trio.storage.sql, and give its {part}"
+    return ""
+
+
+def one_by_one(value: object, field: str) -> str:
+    """What to do about a *value* that holds several, where each is an argument; nothing if it holds none."""
+    several = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    return f"; give what it holds one by one, as *{field}" if several else ""
 
 
 def told(error: BaseException) -> str:

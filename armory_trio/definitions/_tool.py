@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Generic, NoReturn, ParamSpec, TypeGuard, TypeVar, cast
 
 import attrs
@@ -10,7 +10,7 @@ import attrs
 from ..errors import DefinitionError
 from ._arguments import InputContract, Invoker
 from ._call import ToolResult
-from ._checks import shown
+from ._checks import one_by_one, shown
 from ._definition import ToolDefinition
 from ._functions import origin_of
 from ._identity import ToolId
@@ -182,6 +182,4 @@ def no_tool(value: object) -> str:
     told = f"{shown(value)} is no tool"
     if callable(value):
         return f"{told}; decorate it with @tool"
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
-        return f"{told}; give what it holds one by one, as *tools"
-    return told
+    return f"{told}{one_by_one(value, 'tools')}"

@@ -11,7 +11,7 @@ import attrs
 
 from .._on_demand import in_words
 from ..definitions import ToolCall, ToolDefinition, ToolResult, is_tool, near
-from ..definitions._checks import instance, members, named, seconds, shown, text
+from ..definitions._checks import instance, members, named, one_by_one, seconds, shown, text
 from ..definitions._functions import kind_of, require_plain
 from ..definitions._policy import Policy, PolicyContext, after_execute_of, policy_context
 from ..definitions._tool import no_tool
@@ -384,7 +384,8 @@ def combine_toolboxes(*toolboxes: Toolbox, replace: bool = False) -> Toolbox:
     """
     for index, toolbox in enumerate(toolboxes):
         if not is_toolbox(toolbox):
-            raise DefinitionError("combine_toolboxes", f"toolboxes[{index}]", f"{shown(toolbox)} is no toolbox")
+            reason = f"{shown(toolbox)} is no toolbox{one_by_one(toolbox, 'toolboxes')}"
+            raise DefinitionError("combine_toolboxes", f"toolboxes[{index}]", reason)
     if not toolboxes:
         raise DefinitionError("combine_toolboxes", "toolboxes", "there is nothing to combine; give at least one")
     first, *others = toolboxes

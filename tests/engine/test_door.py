@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -24,6 +26,7 @@ from armory_trio import (
     open_supervisor,
     tool,
 )
+from armory_trio.storage.sql import open_store
 from tests.engine.tools import add, sleep, stubborn, watch
 from tests.requirements import requirement
 
@@ -66,6 +69,27 @@ class _Shelf:
 async def test_a_whole_database_in_place_of_a_store_is_told_which_part_is_meant(part: str) -> None:
     with pytest.raises(DefinitionError, match=f"{part}: must be an? .*; a _Shelf has no .*; give its {part}$"):
         async with open_supervisor(Toolbox([add]), **{part: _Shelf()}):  # type: ignore[arg-type]  # rubbish is what is tested
+            pytest.fail("it opened")
+
+
+@requirement("engine.options")
+@pytest.mark.parametrize("part", ["approvals", "grants", "journal", "ledger"])
+async def test_a_store_that_is_not_open_yet_is_told_how_to_open_it(part: str, tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    for unopened, words in (
+        (open_store(path), f"enter it first, async with ... as opened, and give opened.{part}"),
+        (path, f"open a store there, with open_store of armory_trio.storage.sql, and give its {part}"),
+        (str(path), f"open a store there, with open_store of armory_trio.storage.sql, and give its {part}"),
+    ):
+        with pytest.raises(DefinitionError, match=f"{part}: must be an? .* has no .*; {re.escape(words)}$"):
+            async with open_supervisor(Toolbox([add]), **{part: unopened}):  # type: ignore[arg-type]  # rubbish is what is tested
+                pytest.fail("it opened")
+
+
+@requirement("engine.options")
+async def test_a_text_in_place_of_keys_is_no_path_of_a_store() -> None:
+    with pytest.raises(DefinitionError, match=r"keys: must be a Keyring, .*; a str has no signing_key$"):
+        async with open_supervisor(Toolbox([add]), keys="secret"):  # type: ignore[arg-type]  # rubbish is what is tested
             pytest.fail("it opened")
 
 

@@ -216,6 +216,8 @@ def test_there_must_be_toolboxes_to_combine() -> None:
         combine_toolboxes()
     with pytest.raises(DefinitionError, match=r"toolboxes\[1\]: .* is no toolbox"):
         combine_toolboxes(Toolbox(), [A])  # type: ignore[arg-type]  # the mistake under test
+    with pytest.raises(DefinitionError, match=r"toolboxes\[0\]: .* is no toolbox; .* one by one, as \*toolboxes$"):
+        combine_toolboxes([Toolbox(), Toolbox()])  # type: ignore[arg-type]  # as above
 
 
 # ── Availability ─────────────────────────────────────────────────────────────────────────────────────────────────────
