@@ -146,16 +146,16 @@ class LoopDetector:
     def __repr__(self) -> str:
         return f"<LoopDetector of {len(self._histories)} owners>"
 
-    def check(self, name: str, arguments: str, *, owner: str | None = None) -> LoopVerdict:
+    def check(self, name: str, arguments: str, *, owner_id: str | None = None) -> LoopVerdict:
         """Judge a call and remember it. The current call counts, and so do refused ones.
 
         Args:
             name: The name or id of the tool that it means, so that two spellings of one name are one.
             arguments: The ``exact`` canonical text of what the model sent, before defaults are filled in, or any other
                 text that is equal for equal arguments, such as its digest.
-            owner: Whose calls it follows. Calls without an owner follow each other.
+            owner_id: Whose calls it follows. Calls without an owner follow each other.
         """
-        history = self._history_of(owner)
+        history = self._history_of(owner_id)
         entry = _Entry(name, fingerprint(name, arguments))
         calls, length = _run(history, entry, self.settings.longest_cycle)
         history.append(entry)
@@ -177,22 +177,22 @@ class LoopDetector:
         """
         verdict.entry.result = digest
 
-    def forget(self, owner: str | None) -> None:
-        """Forget the calls of *owner*, whose run is over."""
-        self._histories.pop(owner, None)
+    def forget(self, owner_id: str | None) -> None:
+        """Forget the calls of the owner *owner_id*, whose run is over."""
+        self._histories.pop(owner_id, None)
 
     def statistics(self) -> LoopStatistics:
         """What it has seen so far."""
         return LoopStatistics(self._calls, self._warned, self._blocked, len(self._histories))
 
-    def _history_of(self, owner: str | None) -> deque[_Entry]:
-        history = self._histories.get(owner)
+    def _history_of(self, owner_id: str | None) -> deque[_Entry]:
+        history = self._histories.get(owner_id)
         if history is None:
-            history = self._histories[owner] = deque(maxlen=self._depth)
+            history = self._histories[owner_id] = deque(maxlen=self._depth)
             if len(self._histories) > self.settings.owners:
                 self._histories.popitem(last=False)
         else:
-            self._histories.move_to_end(owner)
+            self._histories.move_to_end(owner_id)
         return history
 
 

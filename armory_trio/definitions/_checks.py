@@ -84,8 +84,8 @@ def told(error: BaseException) -> str:
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
-def near(word: str, words: Iterable[str], count: int = 3) -> tuple[str, ...]:
-    """The *count* of *words* that look most like *word*, best first; none when nothing comes close.
+def near(word: str, words: Iterable[str], limit: int = 3) -> tuple[str, ...]:
+    """The *limit* of *words* that look most like *word*, best first; none when nothing comes close.
 
     Upper and lower case, and the separators of compound names, make no difference.
     """
@@ -96,8 +96,8 @@ def near(word: str, words: Iterable[str], count: int = 3) -> tuple[str, ...]:
         folded.setdefault(_folded(candidate), []).append(candidate)
     import difflib  # noqa: PLC0415  # only a misspelling pays for it
 
-    close = difflib.get_close_matches(_folded(word), folded, n=count, cutoff=0.6)
-    return tuple(candidate for key in close for candidate in folded[key])[:count]
+    close = difflib.get_close_matches(_folded(word), folded, n=limit, cutoff=0.6)
+    return tuple(candidate for key in close for candidate in folded[key])[:limit]
 
 
 def _folded(word: str) -> str:

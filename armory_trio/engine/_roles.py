@@ -72,7 +72,7 @@ class Repeats:
 
         try:
             name = tool.id.text.removeprefix(_USUAL)
-            verdict = self._detector.check(name, input_digest(call.arguments), owner=owner)
+            verdict = self._detector.check(name, input_digest(call.arguments), owner_id=owner)
         except JsonError:
             return None  # its validation will say what is wrong
         self._running[execution_id] = verdict

@@ -50,58 +50,58 @@ class Repair(msgspec.Struct, frozen=True):
 
 
 def check_history(
-    messages: Sequence[object], *, provider: Provider | None = None, pending: bool = False
+    history: Sequence[object], *, provider: Provider | None = None, pending: bool = False
 ) -> tuple[Fault, ...]:
     """What is wrong with the calls and results of a history, in order; nothing when it is legal.
 
     Args:
-        messages: The list that is sent to the provider: decoded JSON or the SDK's own types. It is not changed.
+        history: The list that is sent to the provider: decoded JSON or the SDK's own types. It is not changed.
         provider: Whose it is; by default what its messages look like.
         pending: Whether the calls of the last message may still wait for their results.
 
     Raises:
-        MessageError: *messages* is no list of messages of this provider.
+        MessageError: *history* is no list of messages of this provider.
     """
     flag("check_history", "pending", pending)
-    layout = _layout_of(messages, provider)
+    layout = _layout_of(history, provider)
     if layout is None:
-        return _halves(messages)
-    return tuple(plan_of(messages, layout, pending=pending).faults)
+        return _halves(history)
+    return tuple(plan_of(history, layout, pending=pending).faults)
 
 
 def repair_history(
-    messages: Sequence[object],
+    history: Sequence[object],
     *,
     provider: Provider | None = None,
     pending: bool = False,
     results: Iterable[ToolResult[object]] = (),
     not_run: Collection[str] = (),
 ) -> Repair:
-    """A legal history, made of *messages* with as little change as that takes.
+    """A legal history, made of *history* with as little change as that takes.
 
     A result that is missing is one of *results* where that has it; "did not run" where the call is in *not_run*, or has
     arguments that could not run; else an error which says that nobody knows how the call ended.
 
     Args:
-        messages: As for `check_history`. Neither the list nor anything in it is changed.
+        history: As for `check_history`. Neither the list nor anything in it is changed.
         provider: As for `check_history`.
         pending: As for `check_history`; such calls get no results.
         results: What is known of calls without a result, by their provider's ids.
         not_run: The provider's ids of calls that certainly did not run.
 
     Raises:
-        MessageError: *messages* is no list of messages of this provider.
-        HistoryError: *results* or *not_run* speaks of a call that is not in *messages*, or says two things of one.
+        MessageError: *history* is no list of messages of this provider.
+        HistoryError: *results* or *not_run* speaks of a call that is not in *history*, or says two things of one.
         DefinitionError: They are no lists, or an entry is no result or no id.
     """
-    layout = _layout_of(messages, provider)
+    layout = _layout_of(history, provider)
     flag("repair_history", "pending", pending)
-    plan = None if layout is None else plan_of(messages, layout, pending=pending)
+    plan = None if layout is None else plan_of(history, layout, pending=pending)
     known = known_of(plan, results, not_run)
     if plan is None:
-        return Repair([sendable(node) for node in messages], _halves(messages))
+        return Repair([sendable(node) for node in history], _halves(history))
     if not plan.faults:
-        return Repair(list(messages), ())
+        return Repair(list(history), ())
     return Repair(_Writer(plan, known).written(), tuple(plan.faults))
 
 

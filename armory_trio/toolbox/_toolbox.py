@@ -174,9 +174,9 @@ class Toolbox(ImportsTools):
         """
         return self._lookup.get(name_or_id)
 
-    def near(self, name: str, count: int = 3) -> tuple[str, ...]:
-        """The *count* names that look most like *name*, best first; none when nothing comes close."""
-        return near(name, self.names, count)
+    def near(self, name: str, limit: int = 3) -> tuple[str, ...]:
+        """The *limit* names that look most like *name*, best first; none when nothing comes close."""
+        return near(name, self.names, limit)
 
     def missing(self, *names_or_ids: str) -> tuple[str, ...]:
         """Those of *names_or_ids* that mean no tool, in the order given; none when all tools are there."""

@@ -19,7 +19,7 @@ def text(arguments: object) -> str:
 
 def ask(detector: LoopDetector, call: str, result: str | None = "same", owner: str | None = None) -> LoopVerdict:
     """Judge the call of one letter, and end it at once unless it was refused or *result* is None."""
-    verdict = detector.check(call, text({"of": call}), owner=owner)
+    verdict = detector.check(call, text({"of": call}), owner_id=owner)
     if verdict.level != "block" and result is not None:
         detector.record_result(verdict, result)
     return verdict
