@@ -2,8 +2,8 @@
 
 # Annotations are not postponed here: a TypedDict would compile each of them again when the package is imported.
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TypedDict, Unpack, cast
+from collections.abc import Callable, Mapping
+from typing import Unpack, cast
 
 from ..errors import DefinitionError
 from ._arguments import InputContract
@@ -11,35 +11,15 @@ from ._building import assemble
 from ._canonical import canonical_text
 from ._checks import shown
 from ._definition import ToolDefinition
-from ._options import Availability, Digests, IdempotencyKey, Names, Placement, refuse_unknown
-from ._policy import Policy, PolicyContext
-from ._process import Process
-from ._reconciling import Reconcile
+from ._options import Reducer, Running, refuse_unknown
 from ._tool import Tool, is_tool
 from .contracts import PairValidator, contract_from_pair, contract_from_schema, output_contract
 
 
-class ExecutionDeclarations(TypedDict, total=False):
+class ExecutionDeclarations(Running, total=False):
     """What may be declared beside a definition: how the tool is run. See `ToolOptions`."""
 
-    timeout: float | None
-    idle_timeout: float | None
-    grace: float
-    cleanup_timeout: float | None
-    concurrency: int | None
-    groups: Iterable[str]
-    reads: Names
-    writes: Names
-    placement: Placement | Process
-    availability: Availability
-    policy: Policy | None
-    policy_context: PolicyContext | None
-    idempotency_key: IdempotencyKey | None
-    reconcile: Reconcile | None
-    reconcile_timeout: float
-    digests: bool | Digests
-    reducer: Callable[[list[object]], object]
-    buffer: int
+    reducer: Reducer
 
 
 def create_executable_tool(

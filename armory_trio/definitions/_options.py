@@ -49,10 +49,32 @@ _SIDES: Final[tuple[Side, ...]] = ("input", "output")
 _FROZEN: Final = tuple(map(frozenset, ((), ("input",), ("output",), _SIDES)))
 
 
-class Declarations(TypedDict, total=False):
+class Running(TypedDict, total=False):
+    """What may be declared about how a tool is run, whatever it is made of. See `ToolOptions`."""
+
+    timeout: float | None
+    idle_timeout: float | None
+    grace: float
+    cleanup_timeout: float | None
+    concurrency: int | None
+    groups: Iterable[str]
+    reads: Names
+    writes: Names
+    placement: Placement | Process
+    availability: Availability
+    policy: Policy | None
+    policy_context: PolicyContext | None
+    idempotency_key: IdempotencyKey | None
+    reconcile: Reconcile | None
+    reconcile_timeout: float
+    digests: bool | Digests
+    buffer: int
+
+
+class Declarations(Running, total=False):
     """What may be declared with a tool, beside the ``reducer`` of a generator.
 
-    The first group is `ToolDefinition`, the second `ToolOptions`. ``metadata`` may be a function that answers it.
+    These are for `ToolDefinition`, those of `Running` for `ToolOptions`. ``metadata`` may be a function that answers it.
     ``lenient=True`` takes numbers, booleans and containers also as strings. ``output`` is what the tool promises to
     give: a type, a JSON Schema, or the word ``"annotation"`` for what its return annotation says.
     """
@@ -73,24 +95,6 @@ class Declarations(TypedDict, total=False):
     requires_approval: bool
     lenient: bool
     output: object
-
-    timeout: float | None
-    idle_timeout: float | None
-    grace: float
-    cleanup_timeout: float | None
-    concurrency: int | None
-    groups: Iterable[str]
-    reads: Names
-    writes: Names
-    placement: Placement | Process
-    availability: Availability
-    policy: Policy | None
-    policy_context: PolicyContext | None
-    idempotency_key: IdempotencyKey | None
-    reconcile: Reconcile | None
-    reconcile_timeout: float
-    digests: bool | Digests
-    buffer: int
 
 
 LEGAL: Final = (*Declarations.__annotations__, "reducer")
