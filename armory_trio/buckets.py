@@ -37,7 +37,7 @@ class Taken(msgspec.Struct, frozen=True):
 
 
 class BucketStore(Protocol):
-    """Keeps token buckets. Whoever share a limit, share one store, and so one clock.
+    """Keeps token buckets. Whoever shares a limit shares one store, and so one clock.
 
     All of it is required. `armory_trio.testing.bucket_store_cases` are tests for this. A bucket is kept as the time at
     which it is full; one that is full is like one that nobody has ever asked for, and may be dropped.
@@ -64,9 +64,15 @@ class BucketStore(Protocol):
 
 
 def take(full_at: float | None, now: float, rate: Rate, most: int) -> tuple[float | None, Taken]:
-    """What is taken from a bucket that is full at *full_at*, None for one that is full; and when it is full then.
+    """When a bucket is full after somebody has taken from it, and what they got. None: it is full already.
 
-    Nothing is, while *now* is no time.
+    Nobody gets anything while *now* is no time.
+
+    Args:
+        full_at: When it is full before that.
+        now: The time, in seconds since 1970.
+        rate: How it fills.
+        most: How many tokens are wanted.
     """
     if not is_time(now):
         return full_at, Taken(0, rate.interval)

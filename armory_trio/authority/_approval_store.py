@@ -66,7 +66,7 @@ def transition(operation: ApprovalOperation, state: ApprovalState | None) -> App
 
 
 class ApprovalStore(Protocol):
-    """Keeps approvals as long as they count. Whatever share approvals, share one store, and so one clock.
+    """Keeps approvals as long as they count. Whoever shares approvals shares one store, and so one clock.
 
     All of it is required. Each operation is atomic: of any number that come at once, from any number of processes, the
     outcome is that of one after the other. What they do from which state, `TRANSITIONS` and `REFUSALS` say, and

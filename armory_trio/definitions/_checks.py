@@ -85,7 +85,7 @@ def told(error: BaseException) -> str:
 
 
 def near(word: str, words: Iterable[str], limit: int = 3) -> tuple[str, ...]:
-    """The *limit* of *words* that look most like *word*, best first; none when nothing comes close.
+    """Those of *words* that look most like *word*, best first, *limit* at most; none when nothing comes close.
 
     Upper and lower case, and the separators of compound names, make no difference.
     """

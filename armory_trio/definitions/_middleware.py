@@ -16,13 +16,24 @@ class WrappedTool(Protocol):
     """The parts of a tool that its middleware may look at."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What a model calls it."""
+        ...
+
     @property
-    def id(self) -> ToolId: ...
+    def id(self) -> ToolId:
+        """Its full id."""
+        ...
+
     @property
-    def definition(self) -> ToolDefinition: ...
+    def definition(self) -> ToolDefinition:
+        """What it is, without the code that runs it."""
+        ...
+
     @property
-    def kind(self) -> Literal["async", "def", "async-generator", "generator"]: ...
+    def kind(self) -> Literal["async", "def", "async-generator", "generator"]:
+        """What sort of function it is."""
+        ...
 
 
 class MiddlewareCall(Protocol):

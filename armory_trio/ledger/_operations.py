@@ -101,13 +101,13 @@ class NoteCall(msgspec.Struct, frozen=True, tag="note-call"):
 
 
 class NoteWait(msgspec.Struct, frozen=True, tag="note-wait"):
-    """Say that it waits for an attempt of which another host has the lease, or no more; so that others see cycles.
+    """Say that it waits for an attempt which another host holds, or that it no longer does, so that others see cycles.
 
     Args:
         key_text: The text of its key.
         attempt_id: The attempt.
         waits_for: The text of the key that it waits for.
-        waiting: False: it waits for that no more.
+        waiting: Whether it waits for that; False once it no longer does.
     """
 
     key_text: str

@@ -10,7 +10,7 @@ from ._operations import Operation
 
 
 class LedgerStore(Protocol):
-    """Keeps the last attempt of each key. Whoever share what is done once, share one store, and so one clock.
+    """Keeps the last attempt of each key. Whoever shares what is done once shares one store, and so one clock.
 
     All of it is required. What an operation does, `apply` says, and nothing but that is done: the store reads the attempt
     of the key, applies the operation to it, and keeps what comes of it, as one step that nothing comes between, whoever

@@ -95,6 +95,7 @@ class Cache:
         return f"<Cache of {counted(self._ttl, 'second')}: {counted(self._hits, 'hit')}, {counted(self._misses, 'miss', 'misses')}>"
 
     def bind(self, tool: WrappedTool, /) -> Middleware | None:
+        """As `BindsToTools.bind`."""
         changes = tool.definition.classification.effect_class != "read-only"
         if streams(tool) or (changes and not self._changing):
             return None

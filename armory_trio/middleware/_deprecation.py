@@ -41,6 +41,7 @@ class WarnOfDeprecated:
         return "<WarnOfDeprecated>"
 
     def bind(self, tool: WrappedTool, /) -> Middleware | None:
+        """As `BindsToTools.bind`."""
         lifecycle = tool.definition.lifecycle
         if lifecycle.deprecated is False:
             return None

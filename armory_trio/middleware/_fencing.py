@@ -48,6 +48,7 @@ class Fence:
         return f"<Fence {self._style.name!r}>"
 
     def bind(self, tool: WrappedTool, /) -> Middleware | None:
+        """As `BindsToTools.bind`."""
         if _TAG not in tool.definition.tags:
             return None
         fence_value("", self._style.open(tool.name), self._caps)  # raises now what it would raise for each call

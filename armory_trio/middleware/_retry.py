@@ -51,6 +51,7 @@ class Retry:
         return f"<Retry {self._policy.attempts} attempts>"
 
     def bind(self, _tool: WrappedTool, /) -> Middleware | None:
+        """As `BindsToTools.bind`."""
         return self._stand if self._policy.attempts > 1 else None
 
     async def _stand(self, _call: MiddlewareCall, ctx: ToolContext, call_next: CallNext) -> object:

@@ -44,6 +44,7 @@ class Timeout:
         return f"<Timeout {shown(self._limit)}>"
 
     def bind(self, tool: WrappedTool, /) -> Middleware | None:
+        """As `BindsToTools.bind`."""
         limit = self._limit(tool) if callable(self._limit) else self._limit
         if limit is None:
             return None

@@ -64,7 +64,7 @@ class SqlStore:
         return self.ledger.now()
 
     async def compact(self) -> Compaction:
-        """Give back the room that what was forgotten took. For now and then: nothing gets wrong without it.
+        """Give back the room that forgotten entries took. For now and then: nothing goes wrong without it.
 
         Others go on meanwhile: on a server they notice nothing, and writing to a file waits. So it takes at most half the
         timeout of an operation, and is stopped then, as if it had not begun; whoever has a big file to compact opens

@@ -146,7 +146,7 @@ class CallHistory(Sequence[RecordedCall]):
         nested: bool | None = None,
         ran: bool | None = None,
     ) -> tuple[RecordedCall, ...]:
-        """The calls that are as asked, in order. What is left out may be anything.
+        """The calls that have all that is asked for, in order. What is left out may be anything.
 
         Args:
             name: The name or id of the tool.

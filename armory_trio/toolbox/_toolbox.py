@@ -175,7 +175,7 @@ class Toolbox(ImportsTools):
         return self._lookup.get(name_or_id)
 
     def near(self, name: str, limit: int = 3) -> tuple[str, ...]:
-        """The *limit* names that look most like *name*, best first; none when nothing comes close."""
+        """The names that look most like *name*, best first, *limit* at most; none when nothing comes close."""
         return near(name, self.names, limit)
 
     def missing(self, *names_or_ids: str) -> tuple[str, ...]:
@@ -239,7 +239,7 @@ class Toolbox(ImportsTools):
         ranked: bool = False,
         **criteria: Unpack[Criteria],
     ) -> QueryResult:
-        """The tools that are as asked, with the arguments of `armory_trio.toolbox.query.query_tools`.
+        """The tools that have all that is asked for, with the arguments of `armory_trio.toolbox.query.query_tools`.
 
         Raises:
             DefinitionError: There is no such criterion, or an argument is not legal.

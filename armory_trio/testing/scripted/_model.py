@@ -95,7 +95,7 @@ class ScriptedModel:
         return response
 
     def said(self, response: Json) -> list[Json]:
-        """What of *response* belongs into the history: the message, or the items of the Responses API."""
+        """The part of *response* that belongs in the history: the message, or the items of the Responses API."""
         return self._form.said(response)
 
     def parse(self, response: Json) -> Turn:

@@ -143,7 +143,7 @@ def text_score(tool: Tool[..., object], text: Text | str) -> TextScore:
 
 
 def text_matches(tool: Tool[..., object], text: Text | str) -> bool:
-    """Whether *tool* has any word of *text*. A blank text has every tool.
+    """Whether *tool* has any word of *text*. Every tool has a blank one.
 
     Raises:
         DefinitionError: *tool* is none.
