@@ -243,6 +243,7 @@ async def judge(rules: Rules, request: PolicyRequest, *, edited: bool = False) -
 
 
 def _steps(rules: Rules, request: PolicyRequest, edited: bool) -> _Steps:  # noqa: FBT001  # the keyword of `begin`
+    """Judge step by step: yields what has to be awaited, is sent its answer, and returns the judgement."""
     stands = standing(rules, request.definition)
     if isinstance(stands, Refused):
         return stands

@@ -133,6 +133,7 @@ def _assemble_lazy(
     *,
     promised: OutputContract | None,
 ) -> Tool[..., object]:
+    """As `assemble`, for a function that is loaded by the first call: what can be checked without it is checked now."""
     how = _options(subject, lazy.kind, options)
     require_fields(subject, how.idempotency_key, contract.schema)
     if how.process is not None:
@@ -158,6 +159,7 @@ def _assemble_lazy(
 
 
 def _options(subject: str, kind: Kind, declared: Mapping[str, object]) -> ToolOptions:
+    """How the tool is run, as declared; its hooks that cannot be awaited are plain functions."""
     how = options_for(subject, kind, declared)
     for field in ("reads", "writes", "reducer", "idempotency_key"):
         if kind_of(getattr(how, field)) == "async":
@@ -168,6 +170,7 @@ def _options(subject: str, kind: Kind, declared: Mapping[str, object]) -> ToolOp
 
 
 def _context_parameter(subject: str, run: Callable[..., object], kind: Kind) -> str | None:
+    """The name of the parameter that takes the context, if there is one; it must suit the *kind* of function."""
     found = find_context(run, subject=subject, localns=surrounding_names(run))
     if found is None:
         return None
@@ -184,6 +187,7 @@ def _context_parameter(subject: str, run: Callable[..., object], kind: Kind) -> 
 def _contract(
     subject: str, function: Callable[..., object] | Lazy, declared: Declarations, input_: object
 ) -> InputContract:
+    """The contract of the arguments: as *input_* says, or else as the signature does."""
     lenient = declared.get("lenient", False)
     flag(subject, "lenient", lenient)
     if input_ is None:
@@ -236,6 +240,7 @@ def _record(subject: str, fields: Mapping[str, object]) -> object:
 def _promised(
     subject: str, function: Callable[..., object] | Lazy, declared: Declarations, reducer: object
 ) -> OutputContract | None:
+    """The contract of what the tool gives, if ``output`` declares one."""
     output = declared.get("output")
     if output is None:
         return None
@@ -291,6 +296,7 @@ def _definition(
     promised: OutputContract | None,
     declared: Declarations,
 ) -> ToolDefinition:
+    """The portable part: what was declared, and what the function and its contracts say beside it."""
     parts = {field: value for field, value in declared.items() if field in _DEFINED}
     if "effect" in declared:
         with named(subject, "effect."):

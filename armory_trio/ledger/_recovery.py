@@ -75,6 +75,7 @@ def words_of(attempt: Attempt) -> str:
 
 
 def _why(attempt: Attempt) -> str:
+    """In words, what is true of *attempt* and what that means for whoever looks after it."""
     match truth_of(attempt):
         case None if attempt.pause is not None:
             return "waits for somebody to act"

@@ -125,6 +125,7 @@ def _strongest(one: Effect, other: Effect) -> Effect:
 
 
 def _claim(row: Attempt | None, claim: Claim, now: float) -> Move:
+    """What a claim finds: nothing, so that it begins; an attempt that it takes over; or one that stands in the way."""
     if row is None:
         return _begun(claim, now, number=1, receipt=None)
     if row.state == "claimed" and now >= row.lease_expires_at:
@@ -157,6 +158,7 @@ def _agree(row: Attempt, claim: Claim) -> bool:
 
 
 def _taken_over(row: Attempt, claim: Claim, now: float, receipt: str | None) -> Move:
+    """*claim* in the place of *row*; where it goes on from a pause, with what came of *row* so far."""
     if claim.instead_of not in (None, row.attempt_id):
         return row, FenceLost(row)
     if claim.attempt_id == row.attempt_id:
@@ -176,6 +178,7 @@ def _goes_on(row: Attempt, claim: Claim) -> bool:
 
 
 def _begun(claim: Claim, now: float, *, number: int, receipt: str | None) -> Move:
+    """A new attempt, claimed at *now*."""
     attempt = Attempt(
         key=claim.key.text,
         tenant=claim.key.tenant,

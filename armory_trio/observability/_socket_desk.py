@@ -135,6 +135,7 @@ class Desk:
             return line_of(await self._made(session, query, breathe, re=re))
 
     async def _made(self, session: Session, query: Query, breathe: Breathe, *, re: int) -> Frame:
+        """The frame that *query* asks for, made of what *session* has seen."""
         model = session.model
         everything = model.everything(ended=looks_at_ended(query))
         page, matched = await page_of(everything, query, trio.current_time(), breathe)
@@ -194,6 +195,7 @@ def _rows(seen: Iterable[Seen], query: Query) -> tuple[LiveExecution, ...]:
 
 
 async def _detail(session: Session, supervisor: Supervisor, query: Query, breathe: Breathe) -> LiveDetail | None:
+    """Everything about the execution that *query* looks at closely, None when it is not known."""
     model, name = session.model, query.detail or ""
     seen = model.find(name)
     if seen is None:

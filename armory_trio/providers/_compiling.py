@@ -90,6 +90,7 @@ class Compiler(Page):
         return self._by_type(normal, depth)
 
     def _by_type(self, normal: Normal, depth: int) -> Said:
+        """What is said by its types: nothing, one of them, or a union of several."""
         if normal.types is None:
             return self.anything(normal)
         types = normal.types - {"null"}
@@ -108,11 +109,13 @@ class Compiler(Page):
         return attrs.evolve(said, nullable=True) if nullable and said.word == "some" else said
 
     def _only_null(self, normal: Normal) -> Said:
+        """What can only be null."""
         wire: dict[str, object] = {}
         self.noted(wire, normal)
         return Said(wire, nullable=True, word="null")
 
     def _of_type(self, normal: Normal, kind: str, depth: int) -> Said:
+        """What has exactly one type that is not null."""
         if kind == "object":
             return write_object(self, normal, depth)
         if kind == "array":
@@ -135,6 +138,7 @@ class Compiler(Page):
     # ── references ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _reference(self, normal: Normal, target: At) -> Said:
+        """A reference to a definition that is written once, for schemas that hold themselves."""
         if normal.objects or normal.arrays or normal.limits or normal.choices or normal.types:
             self.lose(normal.pointer, "$ref", "widened", "what stands beside the reference is left to our validation")
         name = self._name_of(target)
@@ -150,6 +154,7 @@ class Compiler(Page):
         return Said(wire, Named(name, self.codings), nullable=self._nulls[name], shape=shape)
 
     def _name_of(self, target: At) -> str:
+        """What the definition at *target* is called in the dialect; one that is new is queued to be written."""
         if target.pointer not in self._names:
             wanted = [*self._names, target.pointer]
             short = {pointer: pointer.rpartition("/")[2].strip("#") or "root" for pointer in wanted}
@@ -166,6 +171,7 @@ class Compiler(Page):
     # ── choices ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _choices(self, normal: Normal) -> Said:
+        """What is one of several values."""
         values, pointer = normal.choices or ([], normal.pointer)
         kept = {same_key(value): value for value in values if _of_types(value, normal.types)}
         nullable = kept.pop("null", _MISSING) is None
@@ -183,6 +189,7 @@ class Compiler(Page):
         return self._labelled(normal, list(kept.values()), pointer, nullable=nullable)
 
     def _listed(self, normal: Normal, values: list[object], *, nullable: bool) -> Said:
+        """Choices that the dialect can say as they are."""
         groups: dict[str, list[object]] = {}
         for value in values:
             kind = json_kind(value)
@@ -197,6 +204,7 @@ class Compiler(Page):
         return Said({**note, **wire}, nullable=nullable, shape=Shape(frozenset(groups)))
 
     def _labelled(self, normal: Normal, values: list[object], pointer: str, *, nullable: bool) -> Said:
+        """Choices that the dialect can only say as text, each under a label that is turned back."""
         labels: dict[str, object] = {value: value for value in values if isinstance(value, str) and value}
         if len(labels) < len(values):
             self.lose(pointer, "enum", "encoded", "the choices that are no text are written as text")
@@ -217,6 +225,7 @@ class Compiler(Page):
     # ── unions ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _union(self, normal: Normal, union: Union, depth: int) -> Said:
+        """What is one of several schemas. An option that may be anything makes the whole anything."""
         base = normal.rest(union)
         written: list[Said] = []
         for option in union.options:
@@ -244,6 +253,7 @@ class Compiler(Page):
         return self._alternatives(union, options, note, nullable=nullable)
 
     def _alternatives(self, union: Union, options: list[Said], note: dict[str, object], *, nullable: bool) -> Said:
+        """Several *options* side by side; where a value could not be told to be of one, each gets a name."""
         alike = any(
             not (one.coding is None and other.coding is None) and not one.shape.differs(other.shape)
             for index, one in enumerate(options)

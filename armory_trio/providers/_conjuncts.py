@@ -157,6 +157,7 @@ def _read(found: Normal, at: At, book: Book, seen: set[str], *, keeps: bool, tur
 def _referred(
     found: Normal, at: At, word: str, book: Book, seen: set[str], *, keeps: bool, turns: int
 ) -> tuple[At, ...]:
+    """The schema that a reference means, to be gathered as well; nothing where it is here already, or lost."""
     reference = as_schema(at.schema)[word]
     target = book.find(reference, at.pointer) if isinstance(reference, str) else None
     if target is None:
@@ -175,6 +176,7 @@ def _referred(
 
 
 def _alternatives(found: Normal, at: At, word: str) -> tuple[At, ...]:
+    """A single alternative, to be gathered as well; several are a union, or only say which members go together."""
     branches = as_list(as_schema(at.schema)[word])
     options = [at.below(word, index) for index in range(len(branches))]
     if len(options) == 1:
@@ -197,6 +199,7 @@ def _only_asks(branch: object) -> bool:
 
 
 def _tighten(found: Normal, at: At, word: str, value: object) -> None:
+    """Note a limit. Of two for the same the tighter one holds, where one can be told."""
     if word in _COUNTS and (not isinstance(value, int | float) or isinstance(value, bool)):
         found.lose(at.pointer, word, "it is no number")
         return
@@ -212,6 +215,7 @@ def _tighten(found: Normal, at: At, word: str, value: object) -> None:
 
 
 def _types(found: Normal, at: At, schema: Schema) -> None:
+    """Note the types: those that all conjuncts allow. A number may be an integer."""
     said = schema.get("type")
     if said is None or "type" in at.skip:
         return
@@ -232,6 +236,7 @@ def _types(found: Normal, at: At, schema: Schema) -> None:
 
 
 def _choices(found: Normal, at: At, schema: Schema) -> None:
+    """Note the values of ``enum`` and ``const``: those that all conjuncts allow."""
     for word in ("enum", "const"):
         if word in schema and word not in at.skip:
             values = [schema["const"]] if word == "const" else list(as_list(schema["enum"]))
@@ -249,6 +254,7 @@ def _sometimes(at: At, word: str) -> list[At]:
 
 
 def _members(found: Normal, at: At, schema: Schema) -> None:
+    """Note what is said of the members of an object."""
     named = {name: at.below("properties", name) for name in as_schema(schema.get("properties"))}
     patterns = tuple(at.below("patternProperties", name) for name in as_schema(schema.get("patternProperties")))
     others: At | None = None
@@ -279,6 +285,7 @@ def _members(found: Normal, at: At, schema: Schema) -> None:
 
 
 def _items(found: Normal, at: At, schema: Schema) -> None:
+    """Note what is said of the items of an array."""
     first = tuple(at.below("prefixItems", index) for index in range(len(as_list(schema.get("prefixItems")))))
     items, others = schema.get("items"), None
     if isinstance(items, list):  # the older drafts' way to say prefixItems

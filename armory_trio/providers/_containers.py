@@ -104,6 +104,7 @@ def _any_members(page: Page, normal: Normal, others: tuple[At, ...] | None, dept
 def _named_members(
     page: Page, normal: Normal, members: dict[str, Said], value: Said | None, *, open_ended: bool
 ) -> Said:
+    """An object of *members* that are written by name; *value* is what others may be, if it is *open_ended*."""
     rules = page.rules
     renames = rules.members is not None and not rules.members_at_root_only
     wires = (
@@ -226,6 +227,7 @@ def _written(page: Page, normal: Normal, inside: dict[str, object], coding: Codi
 
 
 def _tuple(page: Page, normal: Normal, first: list[tuple[At, ...]], others: tuple[At, ...], depth: int) -> Said:
+    """An array whose first items have schemas of their own, in the closest form that the dialect has."""
     most = cast("float | None", normal.limit("maxItems"))
     ends = any(at.schema is False for at in others) or (most is not None and most <= len(first))
     if most is not None:
@@ -249,6 +251,7 @@ def _tuple(page: Page, normal: Normal, first: list[tuple[At, ...]], others: tupl
 
 
 def _by_place(page: Page, normal: Normal, items: list[Said], others: tuple[At, ...] | None, depth: int) -> Said:
+    """A tuple in a dialect that knows ``prefixItems``."""
     inside: dict[str, object] = {"prefixItems": [page.with_null(said) for said in items]}
     rest: Said | None = None
     if others is None:
@@ -273,6 +276,7 @@ def _as_list(page: Page, normal: Normal, options: tuple[tuple[At, ...], ...], de
 
 
 def _as_object(page: Page, normal: Normal, items: list[Said]) -> Said:
+    """A tuple written as an object with a member for each place."""
     rules = page.rules
     least = int(cast("float", normal.limit("minItems") or 0))
     if rules.all_required and any(said.nullable for said in items[least:]):

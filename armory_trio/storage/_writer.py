@@ -88,12 +88,14 @@ class Worker:
             discard(connection)
 
     def _told(self, answer: outcome.Outcome[object]) -> outcome.Outcome[object]:
+        """*answer*, where a row that cannot be read is an error of the store."""
         if not isinstance(answer, outcome.Error) or not isinstance(answer.error, msgspec.MsgspecError):
             return answer
         reason = f"a row can't be read, as if something else had written it: {answer.error}"
         return outcome.Error(_caused(StoreUnavailable(self._database.place.name, reason), answer.error))
 
     def _answers(self, operations: Sequence[Operation[object]], deadline: float) -> Outcomes:
+        """The answer to each of *operations*: as one group, or one by one where one of them spoils it."""
         try:
             return self._group(operations, deadline)
         except StoreUnavailable as error:
@@ -115,6 +117,7 @@ class Worker:
         return answers
 
     def _group(self, operations: Sequence[Operation[object]], deadline: float) -> Outcomes:
+        """The answers to *operations* in one transaction, tried again where another process came between."""
         renewed = False
         for turn in range(_TRIES):
             fresh = self._connection is None

@@ -163,6 +163,7 @@ class LiveToolbox:
         return stop
 
     def _exchange(self, toolbox: Toolbox) -> ToolboxChange:
+        """Put *toolbox* in place and tell the listeners, also of what they exchange meanwhile. The lock is held."""
         before, revision = self._current
         if toolbox is before:
             return ToolboxChange(before, before, revision, (), (), ())
@@ -189,6 +190,7 @@ class LiveToolbox:
 
 
 def _told(listener: Listener, change: ToolboxChange) -> BaseException | None:
+    """Tell *listener*; answers what it raised if that is to end the program."""
     try:
         listener(change)
     except Exception as exc:  # noqa: BLE001  # whatever a listener raises is its own affair; `listen` promises so
@@ -226,6 +228,7 @@ def _without(toolbox: Toolbox, tools: Iterable[AnyTool | ToolId | str]) -> Toolb
 
 
 def _meant(toolbox: Toolbox, wanted: AnyTool | ToolId | str) -> AnyTool:
+    """The one tool of *toolbox* that *wanted* means."""
     given: object = wanted
     if not (isinstance(given, ToolId | str) or is_tool(given)):
         raise DefinitionError(_SUBJECT, "unregister", f"needs tools, ids or names, not {shown(given)}")
