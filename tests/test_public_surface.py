@@ -22,7 +22,8 @@ from armory_trio.middleware import Cache, Fence, Guardrails, RateLimit, Truncate
 from armory_trio.providers import PartialJson
 from armory_trio.providers.openai import ChatAssembler
 from armory_trio.storage.memory import MemoryApprovals, MemoryBuckets, MemoryGrants, MemoryJournal, MemoryLedger
-from armory_trio.testing import ScriptedApprover, ScriptedModel, StoreClock
+from armory_trio.storage.sql import open_store
+from armory_trio.testing import ScriptedApprover, ScriptedModel, StoreClock, mock_tool
 from armory_trio.toolbox.search import SearchIndex
 from scripts.fresh_venv import verify_types
 from tests.public_names import LIST
@@ -122,6 +123,7 @@ def test_whatever_a_user_can_hold_says_what_it_is_when_it_is_printed() -> None:
         (ScriptedApprover([True]), "<ScriptedApprover: 0 questions asked, 1 answer left>"),
         (ScriptedApprover(bool), "<ScriptedApprover: 0 questions asked, a function>"),
         (ScriptedModel("gemini", ["Hello."]), "<ScriptedModel gemini: 0 turns played, 1 left>"),
+        (mock_tool("pay", result=1), "<MockTool default:pay (async)>"),
         (StoreClock(7.0), "<StoreClock 7.0>"),
         (StreamTruncator(Cap(bytes=1000, keep="head")), "head"),
         (Truncate(), "<Truncate ResultCaps(result=Cap("),
@@ -129,6 +131,17 @@ def test_whatever_a_user_can_hold_says_what_it_is_when_it_is_printed() -> None:
 )
 def test_what_is_printed_tells_it_from_others_of_its_kind(thing: object, told: str) -> None:
     assert told in repr(thing)
+
+
+async def test_an_open_store_and_its_parts_say_where_they_are(tmp_path: Path) -> None:
+    where = str(tmp_path / "store.db")
+    async with open_store(where) as store:
+        told = [store, store.approvals, store.grants, store.ledger, store.journal, store.buckets]
+
+        assert list(map(repr, told)) == [
+            f"SqlStore(where={where!r})",
+            *(f"<Sql{part} in {where!r}>" for part in ("Approvals", "Grants", "Ledger", "Journal", "Buckets")),
+        ]
 
 
 def test_what_a_model_has_written_is_not_printed() -> None:

@@ -69,7 +69,7 @@ class Tool(Generic[P, R_co]):
         object.__setattr__(self, "id", self.definition.id)
 
     def __repr__(self) -> str:
-        return f"<Tool {self.id} ({self.kind})>"
+        return f"<{type(self).__name__} {self.id} ({self.kind})>"
 
     def __str__(self) -> str:
         return f"**{self.name}**: {self.description}"

@@ -117,7 +117,7 @@ class Worker:
         return answers
 
     def _group(self, operations: Sequence[Operation[object]], deadline: float) -> Outcomes:
-        """The answers to *operations* in one transaction, tried again where another process came between."""
+        """The answers to *operations* in one transaction, tried again where others came between, or a line was dead."""
         renewed = False
         for turn in range(_TRIES):
             fresh = self._connection is None

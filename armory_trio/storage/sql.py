@@ -52,12 +52,12 @@ class SqlStore:
     """
 
     where: str
-    approvals: SqlApprovals
-    grants: SqlGrants
-    ledger: SqlLedger
-    journal: SqlJournal
-    buckets: SqlBuckets
-    _compactor: Compactor = attrs.field(alias="compactor")
+    approvals: SqlApprovals = attrs.field(repr=False)
+    grants: SqlGrants = attrs.field(repr=False)
+    ledger: SqlLedger = attrs.field(repr=False)
+    journal: SqlJournal = attrs.field(repr=False)
+    buckets: SqlBuckets = attrs.field(repr=False)
+    _compactor: Compactor = attrs.field(alias="compactor", repr=False)
 
     def now(self) -> float:
         """The time of the store, in seconds since 1970: one clock for all of it."""
