@@ -133,6 +133,15 @@ def test_what_is_printed_tells_it_from_others_of_its_kind(thing: object, told: s
     assert told in repr(thing)
 
 
+def test_a_traceback_names_an_error_as_it_is_imported() -> None:
+    errors = [held for held in _held() if issubclass(held, BaseException)]
+    hidden = [error for error in errors if "._" in error.__module__]
+
+    assert len(errors) > 40
+    assert hidden == []
+    assert [getattr(importlib.import_module(error.__module__), error.__name__) for error in errors] == errors
+
+
 async def test_an_open_store_and_its_parts_say_where_they_are(tmp_path: Path) -> None:
     where = str(tmp_path / "store.db")
     async with open_store(where) as store:

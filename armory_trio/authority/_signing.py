@@ -43,6 +43,8 @@ class SignatureError(ArmoryError):
         detail: What was wrong, and what would be right. Nothing secret.
     """
 
+    __module__ = "armory_trio.authority.signing"
+
     def __init__(self, code: SignatureCode, detail: str) -> None:
         super().__init__(f"{code}: {detail}")
         self.code: SignatureCode = code

@@ -28,6 +28,8 @@ class PipelineError(ToolFailure):
         others: Further steps that failed beside it, with their positions and results.
     """
 
+    __module__ = "armory_trio.composition"
+
     def __init__(
         self,
         index: int,

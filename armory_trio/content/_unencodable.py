@@ -31,6 +31,8 @@ class UnencodableResult(ArmoryError):
         reason: What is wrong with it, and what would be right.
     """
 
+    __module__ = "armory_trio"
+
     def __init__(self, path: tuple[Step, ...], type_name: str, reason: str) -> None:
         super().__init__(f"the result cannot be shown: {path_text(path)} ({type_name}): {reason}")
         self.path = path

@@ -40,6 +40,8 @@ class ArgumentIssue(msgspec.Struct, frozen=True):
 class InvalidArguments(ArmoryError):
     """The arguments of a call do not fit the contract. Nothing ran. ``issues`` lists all that is known to be wrong."""
 
+    __module__ = "armory_trio"
+
     def __init__(self, issues: Sequence[ArgumentIssue]) -> None:
         super().__init__("; ".join(issue.message for issue in issues) or "the arguments were refused")
         self.issues: tuple[ArgumentIssue, ...] = tuple(issues)
@@ -47,6 +49,8 @@ class InvalidArguments(ArmoryError):
 
 class OutputInvalid(ArmoryError):
     """What a tool returned does not fit its output contract. ``issues`` lists all that is known to be wrong."""
+
+    __module__ = "armory_trio"
 
     def __init__(self, issues: Sequence[ArgumentIssue]) -> None:
         super().__init__("; ".join(issue.message for issue in issues) or "the value was refused")

@@ -340,6 +340,8 @@ class ToolFailure(ArmoryError):
         details: JSON-like facts for the result.
     """
 
+    __module__ = "armory_trio"
+
     def __init__(
         self,
         message: str,
@@ -370,6 +372,8 @@ class ToolFailure(ArmoryError):
 class ToolExecutionError(ArmoryError):
     """A result was unwrapped that is no success. ``result`` is the whole `ToolResult`."""
 
+    __module__ = "armory_trio"
+
     def __init__(self, result: ToolResult[object]) -> None:
         if result.error is not None:
             reason = f"{result.error.code}: {result.error.message}"
@@ -387,6 +391,8 @@ class BatchError(ArmoryError):
         result: Its result.
         results: All results in call order; those that never ran say ``NOT_STARTED``.
     """
+
+    __module__ = "armory_trio"
 
     def __init__(self, index: int, result: ToolResult[object], results: Sequence[ToolResult[object]]) -> None:
         reason = result.error.message if result.error is not None else result.outcome

@@ -41,6 +41,8 @@ class ReceiptError(ArmoryError):
         detail: What was wrong. Nothing secret.
     """
 
+    __module__ = "armory_trio.ledger"
+
     def __init__(self, code: ReceiptCode, detail: str) -> None:
         super().__init__(f"{code}: {detail}")
         self.code: ReceiptCode = code

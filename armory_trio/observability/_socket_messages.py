@@ -39,9 +39,13 @@ in its state for longer than was asked for."""
 class LiveViewError(ArmoryError):
     """A live view cannot be served or looked at. The text says what is wrong, and what would be right."""
 
+    __module__ = "armory_trio.observability.live"
+
 
 class LiveViewGone(LiveViewError):
     """The host went away, or let go of this viewer."""
+
+    __module__ = "armory_trio.observability.live"
 
 
 class Query(Declared, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -56,6 +56,8 @@ class StreamLimitError(ArmoryError):
         allowed: Its value.
     """
 
+    __module__ = "armory_trio.providers"
+
     def __init__(self, limit: str, allowed: int) -> None:
         what = {"calls": "calls", "message_bytes": "bytes of one message"}[limit]
         super().__init__(f"the stream has more than {allowed} {what}; end the request, or raise AssemblyLimits.{limit}")
@@ -65,6 +67,8 @@ class StreamLimitError(ArmoryError):
 
 class AssemblyOver(ArmoryError):
     """An assembler was fed after its turn was asked for. Make a new one for each message."""
+
+    __module__ = "armory_trio.providers"
 
     def __init__(self) -> None:
         super().__init__("the turn of this message was asked for already; make a new assembler for each message")

@@ -30,6 +30,8 @@ class HistoryError(ArmoryError):
         reason: What was said wrongly, and what would be right.
     """
 
+    __module__ = "armory_trio.providers"
+
     def __init__(self, faults: Sequence[Fault], reason: str | None = None) -> None:
         told = "; ".join(f"{fault.path}: {fault.words}" for fault in faults[:_SHOWN])
         more = f"; and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""

@@ -50,6 +50,8 @@ class MessageError(ArmoryError):
         expected: What would be right.
     """
 
+    __module__ = "armory_trio.providers"
+
     def __init__(self, path: str, found: object, expected: str) -> None:
         super().__init__(encodable(f"{path}: expected {expected}, found {_described(found)}"))
         self.path = path

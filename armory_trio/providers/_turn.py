@@ -124,6 +124,8 @@ class ReplyError(ArmoryError):
         unexpected: Ids in results that no call of this turn has.
     """
 
+    __module__ = "armory_trio.providers"
+
     def __init__(self, missing: Sequence[WireCall], repeated: Sequence[str], unexpected: Sequence[str]) -> None:
         parts = [f"no result for the call {call.call_id!r} of {call.name!r}" for call in missing]
         parts += [f"several results for the call {call_id!r}" for call_id in repeated]

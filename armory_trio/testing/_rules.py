@@ -47,6 +47,8 @@ class Violation(msgspec.Struct, frozen=True):
 class ToolboxViolations(AssertionError):
     """Tools of a toolbox break rules. ``violations`` lists all of them, rule by rule, in the order of the tools."""
 
+    __module__ = "armory_trio.testing"
+
     def __init__(self, violations: tuple[Violation, ...]) -> None:
         broken = dict.fromkeys(violation.rule for violation in violations)
         lines = [f"{counted(len(violations), 'violation')} of {counted(len(broken), 'rule')}:"]

@@ -35,6 +35,8 @@ _busy: Final = threading.Lock()
 class UnsupportedTrio(ArmoryError):
     """The installed trio has no private schedule that a seed could choose, or not where it was."""
 
+    __module__ = "armory_trio.testing"
+
 
 class ScheduleFailure(ArmoryError):
     """A scenario failed under one schedule; ``__cause__`` is how.
@@ -44,6 +46,8 @@ class ScheduleFailure(ArmoryError):
         tried: How many schedules had passed before it.
         cause: What the scenario raised.
     """
+
+    __module__ = "armory_trio.testing"
 
     def __init__(self, seed: int, tried: int, cause: Exception) -> None:
         super().__init__(

@@ -47,6 +47,8 @@ Detector = Callable[[object], Verdict | Awaitable[Verdict]]
 class InspectionLimit(ArmoryError):
     """A value is too large, or nested too deeply, to be inspected. A guard counts it as a failure of its detector."""
 
+    __module__ = "armory_trio.content.guardrails"
+
 
 @attrs.frozen
 class AtLeast:

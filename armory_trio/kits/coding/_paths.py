@@ -22,6 +22,8 @@ _UNDECODABLE: Final = re.compile("[\udc80-\udcff]")
 class PathEscape(ToolFailure):
     """A path or pattern that leads out of the root. Refused; nothing outside was looked at."""
 
+    __module__ = "armory_trio.kits.coding"
+
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"{quoted(path)} {reason}; give a path relative to the root that stays inside it, such as src/main.py",
@@ -34,6 +36,8 @@ class PathEscape(ToolFailure):
 
 class InvalidPath(ToolFailure):
     """Text that cannot be a path at all."""
+
+    __module__ = "armory_trio.kits.coding"
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
@@ -48,6 +52,8 @@ class InvalidPath(ToolFailure):
 class NotAFile(ToolFailure):
     """The path leads to something that cannot be read as a file, or not listed as a directory."""
 
+    __module__ = "armory_trio.kits.coding"
+
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"{quoted(path)} {reason}",
@@ -60,6 +66,8 @@ class NotAFile(ToolFailure):
 
 class NothingThere(ToolFailure):
     """No such file or directory inside the root."""
+
+    __module__ = "armory_trio.kits.coding"
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(

@@ -26,6 +26,8 @@ class ScriptError(ArmoryError):
         reason: What went wrong.
     """
 
+    __module__ = "armory_trio.testing"
+
     def __init__(self, turn: int, of: int, provider: str, reason: str) -> None:
         place = f"turn {turn} of {of}" if turn <= of else f"after turn {of} of {of}"
         super().__init__(f"{place} ({provider}): {reason}")

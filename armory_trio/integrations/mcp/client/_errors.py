@@ -14,6 +14,8 @@ class ConnectionFailed(ArmoryError):
         stderr: The last lines that the server wrote to its standard error, if it has one.
     """
 
+    __module__ = "armory_trio.integrations.mcp.client"
+
     def __init__(self, name: str, reason: str, stderr: str = "") -> None:
         last = f"\nIts last words on standard error:\n{stderr}" if stderr else ""
         super().__init__(f"the MCP server {name!r}: {reason}{last}")
