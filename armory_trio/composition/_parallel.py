@@ -9,7 +9,7 @@ from typing import Literal, ParamSpec, TypeVar, Unpack, cast, get_args, overload
 import trio
 
 from ..definitions import Tool, ToolContext, ToolError, ToolExecutionError, ToolResult
-from ..definitions._checks import one_of, shown
+from ..definitions._checks import one_by_one, one_of, shown
 from ..definitions._options import refuse_unknown
 from ..errors import DefinitionError, ExecutionOver
 from ._composing import AnyTool, Recipe, compose, listed, positional_of, require_tool
@@ -94,7 +94,8 @@ def parallel(
 
 def _check_steps(steps: Sequence[object], keys: Sequence[object] | None) -> None:
     if len(steps) < 2:
-        raise DefinitionError("parallel", "tools", "takes at least two")
+        meant = one_by_one(steps[0], "tools") if steps and keys is None else ""
+        raise DefinitionError("parallel", "tools", f"takes at least two{meant}")
     for key in keys or ():
         if not isinstance(key, str):
             raise DefinitionError("parallel", "tools", f"the key {shown(key)} is no text")

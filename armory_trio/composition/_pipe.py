@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import ParamSpec, TypeVar, Unpack, cast
 
 from ..definitions import Tool, ToolContext
+from ..definitions._checks import one_by_one
 from ..errors import DefinitionError
 from ._composing import AnyTool, Recipe, compose, listed, positional_of, require_tool
 from ._names import default_name
@@ -41,7 +42,7 @@ def pipe(
     """
     steps = cast("tuple[AnyTool, ...]", (first, *rest))
     if len(steps) < 2:
-        raise DefinitionError("pipe", "tools", "takes at least two")
+        raise DefinitionError("pipe", "tools", f"takes at least two{one_by_one(first, 'tools')}")
     for index, step in enumerate(steps):
         require_tool("pipe", f"tools[{index}]", step)
     names = [step.name for step in steps]

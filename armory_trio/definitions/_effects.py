@@ -138,24 +138,32 @@ def parse_effect(value: object) -> EffectDeclaration:
         given = _only(cast("Mapping[object, object]", value), ("class", "targets"))
         return EffectDeclaration(cast("EffectClass", given.get("class")), _targets(given.get("targets", ())))
     if not isinstance(value, str):
-        raise DefinitionError(_SUBJECT, "class", f"must be 'read-only' or {{'class', 'targets'}}, not {shown(value)}")
+        raise DefinitionError(
+            _SUBJECT, "class", f"must be 'read-only' or a dict with class and targets, not {shown(value)}"
+        )
     if value == "read-only":
         return EffectDeclaration("read-only")
     one_of(_SUBJECT, "class", value, get_args(EffectClass))
-    example = f'{{"class": "{value}", "targets": [{{"kind": "service", "id": "..."}}]}}'
+    example = f'{{"class": "{value}", "targets": [{_A_TARGET}]}}'
     raise DefinitionError(_SUBJECT, "targets", f"{with_article(value)} effect must state its targets: {example}")
 
 
+_A_TARGET: Final = '{"kind": "service", "id": "..."}'
+
+
 def _targets(value: object) -> list[EffectTarget]:
-    return [_target(index, item) for index, item in enumerate(members(_SUBJECT, "targets", value, "{'kind', 'id'}"))]
+    return [
+        _target(index, item)
+        for index, item in enumerate(members(_SUBJECT, "targets", value, f"dicts such as {_A_TARGET}"))
+    ]
 
 
 def _target(index: int, item: object) -> EffectTarget:
+    if isinstance(item, EffectTarget):
+        return item
+    if not isinstance(item, Mapping):
+        raise DefinitionError(_SUBJECT, f"targets[{index}]", f"must be a dict such as {_A_TARGET}, not {shown(item)}")
     with named(_SUBJECT, f"targets[{index}]."):
-        if isinstance(item, EffectTarget):
-            return item
-        if not isinstance(item, Mapping):
-            raise DefinitionError(_SUBJECT, "kind", f"must be {{'kind', 'id'}}, not {shown(item)}")
         given = _only(cast("Mapping[object, object]", item), ("kind", "id"))
         return EffectTarget(cast("TargetKind", given.get("kind")), cast("str", given.get("id")))
 

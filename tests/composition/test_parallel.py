@@ -181,6 +181,8 @@ async def test_an_abort_of_the_whole_stops_all_and_is_no_failure_of_a_step(autoj
 
 @requirement("composition.defined")
 def test_what_cannot_run_at_once_is_refused() -> None:
+    with pytest.raises(DefinitionError, match=r"tools: takes at least two; give what it holds one by one, as \*tools$"):
+        parallel([double, double])  # type: ignore[call-overload]  # the mistake under test
     with pytest.raises(DefinitionError, match="parallel: tools: takes at least two"):
         parallel({"only": double})
     with pytest.raises(DefinitionError, match="takes one mapping, or tools one by one"):

@@ -330,7 +330,8 @@ async def test_a_step_keeps_the_middleware_that_is_bound_to_it() -> None:
 @pytest.mark.parametrize(
     ("tools", "said"),
     [
-        ((double,), "pipe: tools: takes at least two"),
+        ((double,), "pipe: tools: takes at least two$"),
+        (([double, double],), r"pipe: tools: takes at least two; give what it holds one by one, as \*tools$"),
         ((double, len), r"tools\[1\]: .* is no tool; decorate it with @tool"),
         ((3, double), r"tools\[0\]: 3 is no tool"),
     ],
