@@ -25,8 +25,8 @@ from ..definitions._functions import require_plain
 from ..definitions._plurals import counted
 from ..errors import JsonError
 from ._holding import streams
+from ._per_run import PerRun
 from ._shelf import Flight, Shelf, kept_of
-from ._state import PerRun
 
 _SUBJECT: Final = "middleware Cache"
 Key = Callable[[MiddlewareCall, ToolContext], Hashable]

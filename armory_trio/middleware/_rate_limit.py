@@ -17,8 +17,8 @@ from ..definitions._functions import require_plain
 from ..definitions._plurals import counted
 from ..errors import DefinitionError
 from ._holding import Run, hold_work
+from ._per_run import PerRun
 from ._shared_limit import OutOfReach, SharedLimit, TooSoon, WhenUnavailable
-from ._state import PerRun
 
 _SUBJECT: Final = "middleware RateLimit"
 

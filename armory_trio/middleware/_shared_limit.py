@@ -14,7 +14,7 @@ import trio
 
 from ..buckets import BucketStore, Rate
 from ..definitions._checks import a_kind
-from ._state import PerRun
+from ._per_run import PerRun
 
 WhenUnavailable = Literal["refuse", "allow", "local"]
 

@@ -32,6 +32,7 @@ __all__ = (
 )
 
 Provider = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
+"""Whose messages are read and answered. A toolbox can be offered in the form of each `ProviderName`."""
 
 Json = dict[str, object]
 """One JSON object on its way to a provider."""
