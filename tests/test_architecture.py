@@ -63,6 +63,7 @@ ORDER: Final = {
         "_minting",
         "_values",
         "_pending",
+        "_content",
         "_call",
         "_reconciling",
         "_retry",

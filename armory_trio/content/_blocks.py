@@ -8,7 +8,7 @@ from typing import Annotated, Final, NoReturn, cast
 
 import msgspec
 
-from ..definitions._call import (
+from ..definitions._content import (
     AudioContent,
     BlobResourceContent,
     Content,

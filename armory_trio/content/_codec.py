@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from ..definitions._call import Content, JsonContent
+from ..definitions._content import Content, JsonContent
 from ._blocks import text_block
 from ._plain import plain_text
 from ._scalars import to_ascii

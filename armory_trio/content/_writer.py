@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Final, NoReturn
 
-from ..definitions._call import (
+from ..definitions._content import (
     AudioContent,
     BlobResourceContent,
     Content,

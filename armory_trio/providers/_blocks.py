@@ -20,7 +20,7 @@ from ..definitions import (
     TextResourceContent,
     ToolResult,
 )
-from ..definitions._call import resource_name, resource_words
+from ..definitions._content import resource_name, resource_words
 from ._text import encodable
 
 __all__ = (

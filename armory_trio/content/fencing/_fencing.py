@@ -13,8 +13,8 @@ from typing import Final, TypeVar
 import attrs
 import msgspec
 
-from ...definitions._call import (
-    DEFAULT_CODES,
+from ...definitions._call import DEFAULT_CODES, ToolError, ToolResult
+from ...definitions._content import (
     AudioContent,
     BinaryContent,
     BlobResourceContent,
@@ -24,8 +24,6 @@ from ...definitions._call import (
     LinkContent,
     TextContent,
     TextResourceContent,
-    ToolError,
-    ToolResult,
     resource_name,
     resource_words,
 )

@@ -10,7 +10,9 @@ import attrs
 import msgspec
 import trio
 
-from ...definitions._call import (
+from ...definitions._call import ToolResult
+from ...definitions._checks import members, one_of, seconds, shown
+from ...definitions._content import (
     AudioContent,
     BlobResourceContent,
     Content,
@@ -19,9 +21,7 @@ from ...definitions._call import (
     LinkContent,
     TextContent,
     TextResourceContent,
-    ToolResult,
 )
-from ...definitions._checks import members, one_of, seconds, shown
 from ...errors import DefinitionError
 from ._verdict import DETECTOR_FAILED, Detector, Verdict, name_of
 

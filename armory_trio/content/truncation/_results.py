@@ -10,7 +10,8 @@ from typing import Final, TypeVar, cast
 import attrs
 import msgspec
 
-from ...definitions._call import (
+from ...definitions._call import ToolError, ToolResult
+from ...definitions._content import (
     BinaryContent,
     BlobResourceContent,
     Content,
@@ -19,8 +20,6 @@ from ...definitions._call import (
     LinkContent,
     TextContent,
     TextResourceContent,
-    ToolError,
-    ToolResult,
     resource_words,
 )
 from ...definitions._pending import RequiredAction

@@ -17,7 +17,7 @@ from ....definitions import (
     TextContent,
     TextResourceContent,
 )
-from ....definitions._call import Content, resource_name, resource_words
+from ....definitions._content import Content, resource_name, resource_words
 from ._bounds import MOST_ADDRESS_BYTES, MOST_NAME_BYTES, fits, shortened, shortened_name
 
 _ROLES: Final[tuple[Literal["user", "assistant"], ...]] = ("user", "assistant")

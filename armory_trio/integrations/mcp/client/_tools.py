@@ -8,7 +8,7 @@ from typing import Final, cast
 import attrs
 
 from ....definitions import OutputContract, Risk, Tool, define_tool
-from ....definitions._call import BinaryContent, LinkContent, TextResourceContent
+from ....definitions._content import BinaryContent, LinkContent, TextResourceContent
 from ....definitions._effects import EffectDeclaration, EffectTarget, parse_effect
 from ....definitions._options import Declarations, refuse_unknown
 from ....errors import DefinitionError
