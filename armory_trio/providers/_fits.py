@@ -13,7 +13,7 @@ from ._json_kinds import json_kind, same_key
 from ._references import as_list, as_schema
 
 if TYPE_CHECKING:
-    from jsonschema_rs import Validator
+    from ..definitions.contracts._compiled import SchemaValidator
 
 __all__ = ("fits",)
 
@@ -88,7 +88,7 @@ def _is_legal_within(limits: Mapping[str, object], value: object) -> bool:
 
 
 @lru_cache(maxsize=1_024)
-def _checker(limits: str) -> Validator | None:
+def _checker(limits: str) -> SchemaValidator | None:
     """What knows *limits*, a schema as JSON text; None if nobody does, as they were never checked."""
     try:
         return compile_schema(json.loads(limits), "a schema in a dialect", formats=True)

@@ -13,7 +13,8 @@ from msgspec import Meta
 
 from armory_trio import DefinitionError, InvalidArguments, tool
 from armory_trio.definitions._canonical import thaw_json
-from armory_trio.definitions.contracts import _loops, contract_from_schema, contract_from_signature
+from armory_trio.definitions.contracts import _document, contract_from_schema, contract_from_signature
+from armory_trio.definitions.contracts._document import Document
 from armory_trio.definitions.contracts._fitting import target
 from armory_trio.definitions.contracts._loops import refuse_loops
 from tests.requirements import requirement
@@ -224,9 +225,9 @@ def test_each_schema_is_looked_at_once_however_many_lead_to_it(monkeypatch: pyte
         looked_up.append(reference)
         return target(root, reference)
 
-    monkeypatch.setattr(_loops, "target", counted)
+    monkeypatch.setattr(_document, "target", counted)
     chain: Schema = {f"U{i}": {"anyOf": [{"$ref": f"#/$defs/U{i + 1}"}, TEXT]} for i in range(50)}
-    refuse_loops({"$ref": "#/$defs/U0", "$defs": {**chain, "U50": TEXT}}, "input", "input schema")
+    refuse_loops(Document({"$ref": "#/$defs/U0", "$defs": {**chain, "U50": TEXT}}), "input", "input schema")
 
     assert len(looked_up) == len(set(looked_up)) == 51
 

@@ -6,31 +6,91 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 from ...errors import DefinitionError
-from .._arguments import path_text
+from .._arguments import ArgumentIssue, path_text
+from ._bounds import Step, TooManySteps, counted, refuse_multiplying, start_steps, steps_left
+from ._document import Document
+from ._library import validator_of
+from ._loops import refuse_loops
 
 if TYPE_CHECKING:
-    from jsonschema_rs import Validator
+    from ._explaining import Explainer
 
 
-def compile_schema(root: dict[str, object], subject: str, *, formats: bool, field: str = "input schema") -> Validator:
+def compile_schema(
+    root: dict[str, object], subject: str, *, formats: bool, field: str = "input schema"
+) -> SchemaValidator:
     """The validator of *root*, which never looks anything up elsewhere.
 
     Raises:
-        DefinitionError: It is no legal schema, refers to another document, or is its own alternative.
+        DefinitionError: It is no legal schema, refers to another document, is its own alternative, or asks too many
+            schemas about one value.
     """
-    from jsonschema_rs import ValidationError, validator_for  # noqa: PLC0415  # only tools with a schema of their own pay for it
-
-    from ._loops import refuse_loops  # noqa: PLC0415  # as above
+    from jsonschema_rs import ValidationError  # noqa: PLC0415  # only tools with a schema of their own pay for it
 
     try:
-        validator = validator_for(root, validate_formats=formats, offline=True)
+        validator = SchemaValidator(root, formats=formats)
     except ValidationError as error:
         place = path_text(error.instance_path) or _reference_place(root, error.message)
         raise DefinitionError(subject, f"{field} at {place}" if place else field, error.message) from error
     except ValueError as error:
         raise DefinitionError(subject, field, str(error)) from error
-    refuse_loops(root, subject, field)
+    document = Document(root)
+    refuse_multiplying(document, subject, field)
+    refuse_loops(document, subject, field)
     return validator
+
+
+class SchemaValidator:
+    """The validator of one JSON Schema; the work that it does for a value is bounded.
+
+    Threads may share it.
+
+    Raises:
+        jsonschema_rs.ValidationError: It is no legal schema.
+        ValueError: It is too deep, or holds a number that is too large.
+    """
+
+    __slots__ = ("_counted", "_explainer", "_formats", "_root", "_validator")
+
+    def __init__(self, root: dict[str, object], *, formats: bool) -> None:
+        self._root = root
+        self._formats = formats
+        self._validator = validator_of(root, formats=formats)
+        self._counted = counted(root)
+        self._explainer: Explainer | None = None
+        if self._counted is not None:
+            self._validator = validator_of(self._counted.root, formats=formats, keywords={self._counted.keyword: Step})
+
+    def is_valid(self, value: object) -> bool:
+        """Whether the plain JSON *value* is as the schema says.
+
+        Raises:
+            TooManySteps: It could not be found out in time.
+            ValueError: Half a character stands in a text, or it is too deep.
+        """
+        if self._counted is None:
+            return self._validator.is_valid(value)
+        start_steps()
+        fits = self._validator.is_valid(value)
+        if steps_left() >= 0:
+            return fits
+        start_steps(self._counted.allowance(value))
+        fits = self._validator.is_valid(value)
+        if steps_left() < 0:
+            raise TooManySteps
+        return fits
+
+    def issues(self, value: object) -> list[ArgumentIssue]:
+        """What is wrong with the plain JSON *value*.
+
+        Raises:
+            TooManySteps, ValueError: As by `is_valid`.
+        """
+        if self._explainer is None:
+            from ._explaining import Explainer  # noqa: PLC0415  # only a refusal pays for it
+
+            self._explainer = Explainer(self._root, self._counted, formats=self._formats)
+        return self._explainer.issues(value)
 
 
 def _reference_place(root: object, message: str) -> str:

@@ -17,7 +17,7 @@ from ._fitting import Schema, at, target
 from ._issues import described
 
 if TYPE_CHECKING:
-    from jsonschema_rs import Validator
+    from ._compiled import SchemaValidator
 
 _DEEPEST: Final = 6
 """Levels of a value that an example goes down to."""
@@ -146,7 +146,7 @@ def _example_text(root: Schema, schemas: Sequence[Schema], work: _Work) -> str:
     return ""
 
 
-def _validator(root: Schema, schema: Schema, work: _Work) -> Validator | None:
+def _validator(root: Schema, schema: Schema, work: _Work) -> SchemaValidator | None:
     needed = _needed(root, schema, work)
     if needed is None:
         return None
@@ -187,7 +187,7 @@ def _needed(root: Schema, schema: Schema, work: _Work) -> dict[str, object] | No
 _DEFINITIONS: Final = ("$defs", "definitions")
 
 
-def _fits(validator: Validator | None, value: object) -> bool:
+def _fits(validator: SchemaValidator | None, value: object) -> bool:
     try:
         return validator is not None and validator.is_valid(thaw_json(value))
     except ValueError:

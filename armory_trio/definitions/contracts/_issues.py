@@ -5,14 +5,17 @@ Values are named by type and never quoted, numbers excepted: arguments may hold 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Protocol, cast
+
+import msgspec
 
 from ...errors import JsonError
 from .._arguments import ArgumentIssue, path_text
 from .._canonical import canonical_text
 from .._checks import near
 from .._plurals import counted
+from ._bounds import TooManySteps
 from ._fitting import Schema, at, json_type, target
 
 if TYPE_CHECKING:
@@ -28,24 +31,58 @@ _SHOWN_CHOICES: Final = 40
 """Allowed values that an issue lists. A schema may have thousands, and a model reads them with every mistake."""
 
 
-def schema_issues(root: Schema, errors: Iterable[SchemaError]) -> list[ArgumentIssue]:
+class Found(msgspec.Struct, frozen=True, eq=False):
+    """Something that a validator found wrong, at *base* of the value or below."""
+
+    error: SchemaError
+    base: tuple[str | int, ...]
+    in_alternative: bool = False
+
+    @property
+    def path(self) -> tuple[str | int, ...]:
+        """Where it is wrong."""
+        return (*self.base, *self.error.instance_path)
+
+
+class Opener(Protocol):
+    """Says what stands behind an error."""
+
+    def first(self) -> list[Found]:
+        """What is wrong with the value."""
+        ...
+
+    def opened(self, found: Found) -> list[Found] | None:
+        """What is wrong below, if *found* only says that something is."""
+        ...
+
+    def about_name(self, error: SchemaError) -> SchemaError:
+        """The same for the name of a member."""
+        ...
+
+
+def schema_issues(root: Schema, opener: Opener) -> list[ArgumentIssue]:
     """What the validator of *root* found, each place and each word once, up to `MOST`."""
     issues: dict[ArgumentIssue, None] = {}
     leftover: dict[ArgumentIssue, None] = {}
-    for error in errors:
-        if len(issues) >= MOST:
-            break
-        (leftover if error.kind.name == "unevaluatedProperties" else issues).update(
-            dict.fromkeys(_from_error(root, error))
-        )
+    waiting = opener.first()[::-1]
+    while waiting and len(issues) < MOST:
+        found = waiting.pop()
+        inner = opener.opened(found)
+        if inner is None:
+            inner = _meant(found)
+        if inner is not None:
+            waiting.extend(reversed(inner))
+            continue
+        uncertain = found.error.kind.name == "unevaluatedProperties" and not found.in_alternative
+        (leftover if uncertain else issues).update(dict.fromkeys(_from_error(root, found, opener)))
     # Where an alternative failed, all its members count as unevaluated: those are news only when nothing else is.
     unknown = [issue for issue in leftover if not issues or "not a known argument" in issue.message]
     chosen = {issue.path for issue in issues if issue.code == "choice"}
     return [*(issue for issue in issues if issue.code != "type" or issue.path not in chosen), *unknown][:MOST]
 
 
-def _from_error(root: Schema, error: SchemaError) -> list[ArgumentIssue]:
-    path = tuple(error.instance_path)
+def _from_error(root: Schema, found: Found, opener: Opener) -> list[ArgumentIssue]:
+    path, error = found.path, found.error
     kind = error.kind
     match kind.name:
         case "additionalProperties" | "unevaluatedProperties":
@@ -54,7 +91,7 @@ def _from_error(root: Schema, error: SchemaError) -> list[ArgumentIssue]:
         case "required":
             return [missing_issue((*path, str(getattr(kind, "property", ""))))]
         case "anyOf" | "oneOf":
-            return _from_union(root, error)
+            return [_from_union(root, found)]
         case "type":
             wanted = cast("Sequence[str]", getattr(kind, "types", ()))
             return [_issue(path, "type", f"expected {_or(wanted)}, got {json_type(error.instance)}")]
@@ -65,7 +102,7 @@ def _from_error(root: Schema, error: SchemaError) -> list[ArgumentIssue]:
         case "falseSchema":
             return [_issue(path, "unknown", "is not allowed here")]
         case "propertyNames":
-            return _from_name(path, cast("SchemaError", getattr(kind, "error")))  # noqa: B009  # each kind has its own fields
+            return _from_name(path, opener.about_name(cast("SchemaError", getattr(kind, "error"))))  # noqa: B009  # each kind has its own fields
         case "pattern" if hasattr(kind, "error"):
             return [_issue(path, "constraint", "takes too many steps to match its pattern; make it shorter")]
         case _:
@@ -103,24 +140,39 @@ def _from_name(path: Sequence[str | int], error: SchemaError) -> list[ArgumentIs
     return [_issue((*path, str(error.instance)), "unknown", words)]
 
 
-def _from_union(root: Schema, error: SchemaError) -> list[ArgumentIssue]:
-    """The errors of the branch that was most likely meant; the list of branches when there is none."""
+def _meant(found: Found) -> list[Found] | None:
+    """The errors of the alternative that was most likely meant; None where none is, or there are no alternatives."""
+    error = found.error
+    if error.kind.name not in ("anyOf", "oneOf") or _fits_several(error):
+        return None
     path = tuple(error.instance_path)
-    branches = cast("list[list[SchemaError]]", getattr(error.kind, "context", []))
-    meant = [branch for branch in branches if branch and not any(_at_root(inner, path) for inner in branch)]
-    if error.kind.name == "oneOf" and any(not branch for branch in branches):
-        return [_issue(path, "choice", "fits several of the alternatives where exactly one must fit")]
-    if meant:
-        best = min(meant, key=len)
-        return [issue for inner in best for issue in _from_error(root, inner)]
+    meant = [branch for branch in _context(error) if branch and not any(_at_root(inner, path) for inner in branch)]
+    best = min(meant, key=len) if meant else ()
+    return [Found(inner, found.base, in_alternative=True) for inner in best] or None
+
+
+def _from_union(root: Schema, found: Found) -> ArgumentIssue:
+    """The list of alternatives."""
+    error = found.error
+    path, branches = tuple(error.instance_path), _context(error)
+    if _fits_several(error):
+        return _issue(found.path, "choice", "fits several of the alternatives where exactly one must fit")
     marks = [[inner for inner in branch if _is_mark(inner, path)] for branch in branches]
     if marks and all(marks) and len({tuple(mark.instance_path) for branch in marks for mark in branch}) == 1:
         wanted = _or(list(dict.fromkeys(_choices(branch[0].kind) for branch in marks)))
-        place = tuple(marks[0][0].instance_path)
-        return [_issue(place, "choice", f"expected {wanted}, got {_brief(marks[0][0].instance)}")]
-    shapes = [described(root, branch) for branch in _branches(root, error)]
+        place = (*found.base, *marks[0][0].instance_path)
+        return _issue(place, "choice", f"expected {wanted}, got {_brief(marks[0][0].instance)}")
+    shapes = [described(root, branch) for branch in _branches(root, found)]
     wanted = _or(list(dict.fromkeys(shapes))) if shapes else "one of the alternatives"
-    return [_issue(path, "type", f"expected {wanted}, got {json_type(error.instance)}")]
+    return _issue(found.path, "type", f"expected {wanted}, got {json_type(error.instance)}")
+
+
+def _context(error: SchemaError) -> list[list[SchemaError]]:
+    return cast("list[list[SchemaError]]", getattr(error.kind, "context", []))
+
+
+def _fits_several(error: SchemaError) -> bool:
+    return type(error.kind).__name__ == "OneOfMultipleValid"
 
 
 def _at_root(error: SchemaError, path: Sequence[str | int]) -> bool:
@@ -134,11 +186,11 @@ def _is_mark(error: SchemaError, path: Sequence[str | int]) -> bool:
     return error.kind.name in ("const", "enum") and len(error.instance_path) == len(path) + 1
 
 
-def _branches(root: Schema, error: SchemaError) -> Sequence[object]:
-    for schema in at(root, tuple(error.instance_path)):
-        found = schema.get(error.kind.name)
-        if isinstance(found, list | tuple):
-            return cast("Sequence[object]", found)
+def _branches(root: Schema, found: Found) -> Sequence[object]:
+    for schema in at(root, found.path):
+        branches = schema.get(found.error.kind.name)
+        if isinstance(branches, list | tuple):
+            return cast("Sequence[object]", branches)
     return ()
 
 
@@ -240,3 +292,12 @@ def not_json(fault: JsonError) -> ArgumentIssue:
 def not_an_object(arguments: object) -> ArgumentIssue:
     """The issue of arguments that are no object at all."""
     return ArgumentIssue("", "type", f"the arguments: expected object, got {json_type(arguments)}")
+
+
+UNSAID: Final = ArgumentIssue("", "constraint", "the arguments: do not fit their schema")
+"""The issue of a value that the validator refuses, but can't say why."""
+
+
+def too_many_steps(error: TooManySteps) -> ArgumentIssue:
+    """The issue of a value that could not be checked in time."""
+    return ArgumentIssue("", "constraint", f"the arguments: {error}")

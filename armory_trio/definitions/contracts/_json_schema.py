@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from attrs import frozen
 
 from ...errors import DefinitionError, JsonError
 from .._arguments import ArgumentIssue, InputContract, InvalidArguments, Invoker
 from .._canonical import canonical_text, freeze_json, thaw_json
+from ._bounds import TooManySteps
 from ._calling import single_caller
-from ._compiled import compile_schema
+from ._compiled import SchemaValidator, compile_schema
 from ._fitting import Schema, fitted, holds_float, target
-from ._issues import not_an_object, not_json, schema_issues
-
-if TYPE_CHECKING:
-    from jsonschema_rs import Validator
+from ._issues import UNSAID, not_an_object, not_json, too_many_steps
 
 _COMBINING: Final = ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas")
 _DOCUMENT: Final = ("$schema", "$id", "$anchor", "$defs", "definitions")
@@ -135,7 +133,7 @@ def _properties(schema: Schema) -> Mapping[str, object]:
 class SchemaContract(InputContract):
     """A JSON Schema; validated arguments are a dict, the function's only argument beside the context."""
 
-    _validator: Validator
+    _validator: SchemaValidator
     _defaults: Mapping[str, object]
     _lenient: bool = False
 
@@ -160,12 +158,16 @@ class SchemaContract(InputContract):
     def _is_valid(self, plain: dict[str, object]) -> bool:
         try:
             return self._validator.is_valid(plain)
+        except TooManySteps as error:
+            raise InvalidArguments([too_many_steps(error)]) from None
         except ValueError:  # it had to read a text with half a character in it
             raise InvalidArguments([_HALF]) from None
 
     def _issues(self, plain: dict[str, object]) -> list[ArgumentIssue]:
         try:
-            return schema_issues(self.schema, self._validator.iter_errors(plain))
+            return self._validator.issues(plain) or [UNSAID]
+        except TooManySteps as error:
+            return [too_many_steps(error)]
         except ValueError:  # the same, only to explain
             return [_HALF]
 

@@ -16,8 +16,9 @@ from ._refusals import Refused
 from ._shapes import Shape, Translator
 
 if TYPE_CHECKING:
-    from jsonschema_rs import Validator
     from pydantic import TypeAdapter
+
+    from ._compiled import SchemaValidator
 
 _PREFIX: Final = "#/$defs/"
 
@@ -87,7 +88,7 @@ class PydanticDecoder(msgspec.Struct, frozen=True, eq=False):
 
     kind: type
     adapter: TypeAdapter[object]
-    validator: Validator
+    validator: SchemaValidator
 
     def decode(self, value: object) -> object:
         if isinstance(value, self.kind):

@@ -11,8 +11,9 @@ from ...errors import JsonError
 from .._arguments import ArgumentIssue, OutputInvalid
 from .._canonical import thaw_json
 from .._outputs import OutputContract
+from ._bounds import TooManySteps
 from ._compiled import compile_schema
-from ._issues import not_json, schema_issues
+from ._issues import UNSAID, not_json, too_many_steps
 from ._json_schema import copied_schema
 from ._markers import convert
 from ._objects import object_shape
@@ -22,7 +23,7 @@ from ._typed import frozen_schema, root_schema, with_definitions
 from ._writing import UNWRITABLE, written, written_by_fields
 
 if TYPE_CHECKING:
-    from jsonschema_rs import Validator
+    from ._compiled import SchemaValidator
 
 _OF_ARGUMENTS: Final = (("the arguments:", "the result:"), ("is not a known argument", "is not declared"))
 """Words of issues that are about arguments, and what they are for a result."""
@@ -64,7 +65,7 @@ class _Output(OutputContract):
     def __init__(
         self,
         schema: Mapping[str, object],
-        validator: Validator,
+        validator: SchemaValidator,
         write: Callable[[object], object],
         read: Callable[[object], object],
     ) -> None:
@@ -89,6 +90,8 @@ class _Output(OutputContract):
             return self._read(plain)
         except msgspec.ValidationError as error:
             raise OutputInvalid([_reworded(placed(issue)) for issue in conversion_issues(error)]) from error
+        except TooManySteps as error:
+            raise OutputInvalid([_reworded(too_many_steps(error))]) from error
         except ValueError as error:  # the validator met half a character, or had to go too deep
             raise OutputInvalid([ArgumentIssue("", "not-json", f"the result: {error}")]) from error
 
@@ -101,7 +104,7 @@ class _Output(OutputContract):
             raise OutputInvalid([ArgumentIssue("", "not-json", f"the result: {error}")]) from error
 
     def _issues(self, plain: object) -> list[ArgumentIssue]:
-        return [_reworded(issue) for issue in schema_issues(self.schema, self._validator.iter_errors(plain))]
+        return [_reworded(issue) for issue in self._validator.issues(plain) or [UNSAID]]
 
 
 def _reworded(issue: ArgumentIssue) -> ArgumentIssue:

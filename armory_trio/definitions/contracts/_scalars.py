@@ -13,7 +13,7 @@ from ._limits import Limits, UnknownConstraint, limited, whole
 from ._markers import DECIMAL_PATTERN, DecimalDecoder, Decoder, LimitedDecoder, TypeDecoder, marker
 
 if TYPE_CHECKING:
-    from jsonschema_rs import Validator
+    from ._compiled import SchemaValidator
 
 Scalar = tuple[object, dict[str, object]]
 """The type for msgspec, and the schema."""
@@ -66,7 +66,7 @@ def text(limits: Limits) -> Scalar:
 
 class _Pattern(msgspec.Struct, frozen=True, eq=False):
     pattern: str
-    validator: Validator
+    validator: SchemaValidator
 
     @classmethod
     def of(cls, pattern: str) -> _Pattern:

@@ -15,7 +15,7 @@ from .._canonical import freeze_json, thaw_json
 from ._calling import single_caller
 from ._cattrs import ConverterDecoder, StructureConverter
 from ._fitting import fitted
-from ._issues import FOREIGN, not_an_object, not_json, schema_issues
+from ._issues import FOREIGN, not_an_object, not_json
 from ._markers import ObjectDecoder, convert, decoder_of, marker
 from ._objects import object_shape
 from ._refusals import conversion_issues, placed
@@ -23,7 +23,7 @@ from ._shapes import Shape, Translator
 from ._writing import members, written, written_by_fields
 
 if TYPE_CHECKING:
-    from jsonschema_rs import Validator
+    from ._compiled import SchemaValidator
 
 
 def _plain_integers(contract: InputContract) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ class TypedContract(InputContract):
     _lenient: bool = False
     _plain: bool = True
     _integers: tuple[str, ...] = attrs.field(init=False, default=attrs.Factory(_plain_integers, takes_self=True))
-    _compiled: dict[str, Validator] = field(factory=dict[str, "Validator"], init=False)
+    _compiled: dict[str, SchemaValidator] = field(factory=dict[str, "SchemaValidator"], init=False)
 
     def validate(self, arguments: Mapping[str, object]) -> object:
         try:
@@ -92,7 +92,7 @@ class TypedContract(InputContract):
 
     def _issues(self, arguments: dict[str, object], error: msgspec.ValidationError) -> list[ArgumentIssue]:
         try:
-            issues = schema_issues(self.schema, self._validator().iter_errors(arguments))
+            issues = self._validator().issues(arguments)
         except ValueError:  # half a character, or too deep for the validator; the conversion knows what it did not like
             issues = []
         for name, value in arguments.items():
@@ -100,14 +100,13 @@ class TypedContract(InputContract):
                 issues.extend(_conversion(value, self._kinds[name], path_text((name,))))
         return issues or [placed(issue) for issue in conversion_issues(error)]
 
-    def _validator(self) -> Validator:
+    def _validator(self) -> SchemaValidator:
         """The schema, compiled when it is first needed: only to explain a refusal."""
         if not self._compiled:
-            from jsonschema_rs import Draft202012Validator  # noqa: PLC0415  # only a refusal pays for it
+            from ._compiled import SchemaValidator  # noqa: PLC0415  # only a refusal pays for it
 
-            self._compiled["schema"] = Draft202012Validator(
-                cast("dict[str, object]", thaw_json(self.schema)), validate_formats=False
-            )
+            plain = cast("dict[str, object]", thaw_json(self.schema))
+            self._compiled["schema"] = SchemaValidator(plain, formats=False)
         return self._compiled["schema"]
 
     def _written(self, value: object) -> object:

@@ -1,0 +1,252 @@
+"""How much work a schema can make: what multiplies without end is refused, and what may is counted while it works.
+
+A validator asks a schema again for each way that leads to it. Ways about one and the same value can be counted when the
+schema is defined. Ways through members of members can't: how many of them are gone depends on the value, and the best of
+real schemas, such as those of expressions, have many of which a value takes one. So these are counted on the way.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, cast
+
+from attrs import frozen
+
+from ...errors import DefinitionError
+from .._arguments import path_text
+from .._canonical import thaw_json
+from ._circles import components
+from ._document import BESIDE, INSIDE, REFERENCES, Document, Path, held
+from ._fitting import Schema
+
+TIMES: Final = 10_000
+"""Schemas that may be asked about one value on behalf of one; a document with more schemas than that may ask each once."""
+
+_WALKED: Final = 1_000_000
+"""Steps in which the schemas that lead back to themselves are counted out."""
+
+_UNROLLED: Final = 10_000
+"""Schemas that a document may have with every reference written out, and still be left uncounted."""
+
+_STEPS: Final = 300_000
+"""Units of work for any value. One takes about a microsecond, so that trio's thread is held for less than a second."""
+
+_SHARE: Final = 4
+"""How often the heaviest schema may be asked about each member of a value that is too large for `_STEPS`."""
+
+_UNIT: Final = 16
+"""Schemas that are asked in about the time that it takes to count."""
+
+_KEYWORD: Final = "steps"
+_DEFINITIONS: Final = frozenset(("$defs", "definitions"))
+_DOCUMENT: Final = _DEFINITIONS | {"$schema", "$id", "id"}
+"""What stays beside a reference that has no neighbours."""
+
+
+def refuse_multiplying(document: Document, subject: str, field: str) -> None:
+    """Refuse a schema that asks so many others about one value that no value could be checked in time.
+
+    Raises:
+        DefinitionError: There is one; it says where.
+    """
+    reached = _reached(document)
+    most = max(TIMES, len(reached))
+    times: dict[int, int] = {}
+    walk = _Walk(document, times, most)
+    for members in components(reached, document.beside):
+        for schema in members:
+            times[id(schema)] = walk.times(schema, members)
+            if times[id(schema)] > most:
+                place = path_text(document.places[id(schema)][0])
+                reason = (
+                    f"it asks more than {most:,} schemas about one value, because its alternatives lead to the same "
+                    "schemas in many ways; name each alternative once"
+                )
+                raise DefinitionError(subject, f"{field} at {place}" if place else field, reason)
+
+
+class _Walk:
+    """Counting the schemas that a schema asks about a value."""
+
+    def __init__(self, document: Document, times: Mapping[int, int], most: int) -> None:
+        self._document = document
+        self._times = times
+        self._most = most
+        self._left = _WALKED
+
+    def times(self, schema: Schema, members: Sequence[Schema]) -> int:
+        """How many; those that *members*, which lead to each other, lead to beside themselves are known."""
+        inner = list(self._document.beside(schema))
+        again = 2 if "unevaluatedProperties" in schema or "unevaluatedItems" in schema else 1
+        if len(members) > 1 or any(one is schema for one in inner):
+            return again * self._round(schema, {id(member) for member in members})
+        return again * (1 + sum(self._times[id(one)] for one in inner))
+
+    def _round(self, start: Schema, members: set[int]) -> int:
+        """How many; who comes back to a schema that is being asked is not asked again, as by the validator."""
+        found = 1
+        under_way = {id(start)}
+        ways = [(start, self._document.beside(start))]
+        while ways and found <= self._most:
+            schema, way = ways[-1]
+            following = next(way, None)
+            self._left -= 1
+            if self._left < 0:
+                return self._most + 1
+            if following is None:
+                ways.pop()
+                under_way.discard(id(schema))
+            elif id(following) not in members:
+                found += self._times[id(following)]
+            else:
+                found += 1
+                if id(following) not in under_way:
+                    under_way.add(id(following))
+                    ways.append((following, self._document.beside(following)))
+        return found
+
+
+def _reached(document: Document) -> list[Schema]:
+    found = {id(document.root): document.root}
+    waiting = [document.root]
+    while waiting:
+        schema = waiting.pop()
+        for inner in (*document.beside(schema), *document.inside(schema)):
+            if id(inner) not in found:
+                found[id(inner)] = inner
+                waiting.append(inner)
+    return list(found.values())
+
+
+# ── counting while it works ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+class TooManySteps(ValueError):
+    """Checking a value was given up: it takes too many steps to tell alternatives apart."""
+
+    def __init__(self) -> None:
+        super().__init__("take too many steps to tell the alternatives of their schema apart; nest them less deeply")
+
+
+class _Steps(threading.local):
+    """What is left of the work that this thread may do for one value."""
+
+    left: int = 0
+
+
+_steps = _Steps()
+
+
+@frozen
+class Counted:
+    """A document whose references are counted whenever they are followed."""
+
+    root: dict[str, object]
+    keyword: str
+    heaviest: int
+
+    def allowance(self, value: object) -> int:
+        """The units of work that *value* may cost, if it is large."""
+        return max(_STEPS, _SHARE * self.heaviest * _size(value))
+
+
+def counted(root: Schema) -> Counted | None:
+    """*root* with its references counted, if what they mean may be asked about often; else None."""
+    if id(root) not in _heavy(Document(root)):
+        return None
+    copied = cast("dict[str, object]", thaw_json(root))
+    document = Document(copied)
+    keyword = _KEYWORD
+    while any(keyword in schema for _, schema in document.places.values()):
+        keyword += "-"
+    heavy, weights = _heavy(document), _weights(document)
+    steps: list[tuple[Path, dict[str, object], int]] = []
+    for path, schema in document.places.values():
+        meant = [one for word in REFERENCES for one in document.targets(schema, word)]
+        if document.elsewhere(schema) or any(id(one) in heavy for one in meant):
+            weight = max((weights[id(one)] for one in meant), default=1)
+            steps.append((path, cast("dict[str, object]", schema), weight))
+    for path, schema, weight in steps:
+        _count(path, schema, {keyword: weight}, alone=document.alone)
+    return Counted(copied, keyword, max((weight for _, _, weight in steps), default=1))
+
+
+def start_steps(units: int = _STEPS) -> None:
+    """Allow this thread *units* of work."""
+    _steps.left = units
+
+
+def steps_left() -> int:
+    """What is left of them; less than nothing if it was not enough."""
+    return _steps.left
+
+
+class Step:
+    """The keyword that is legal once all work is used up, so that the alternative beside it is not asked any more."""
+
+    __slots__ = ("_weight",)
+
+    def __init__(self, parent: object, value: int, path: object) -> None:
+        self._weight = value
+
+    def validate(self, instance: object) -> None:
+        """Called by the validator."""
+        members = len(cast("Sequence[object]", instance)) if isinstance(instance, dict | list) else 0
+        _steps.left -= self._weight + members // _UNIT
+        if _steps.left >= 0:
+            raise ValueError
+
+
+def _heavy(document: Document) -> set[int]:
+    """The schemas that would be too many with all their references written out, by their identities."""
+
+    def onward(schema: Schema) -> list[Schema]:
+        return [*document.beside(schema), *document.inside(schema)]
+
+    sizes: dict[int, int] = {}
+    for members in components([document.root], onward):
+        inner = onward(members[0])
+        circular = len(members) > 1 or any(one is members[0] for one in inner)
+        endless = circular or document.elsewhere(members[0])
+        size = _UNROLLED + 1 if endless else 1 + sum(sizes[id(one)] for one in inner)
+        sizes.update((id(member), min(size, _UNROLLED + 1)) for member in members)
+    return {key for key, size in sizes.items() if size > _UNROLLED}
+
+
+def _weights(document: Document) -> dict[int, int]:
+    """The units of work that each schema costs, up to its own references."""
+    sizes: dict[int, int] = {}
+    for _, schema in reversed(document.places.values()):
+        words = [word for word in (*BESIDE, *INSIDE) if word in schema]
+        inner = (one for word in words for one in held(schema, word) if isinstance(one, Mapping))
+        sizes[id(schema)] = 1 + sum(sizes.get(id(cast("object", one)), 1) for one in inner)
+    return {key: 1 + size // _UNIT for key, size in sizes.items()}
+
+
+def _count(path: Path, schema: dict[str, object], step: dict[str, object], *, alone: bool) -> None:
+    """Put *step* before the references of *schema*, which stands at *path*."""
+    references = {word: schema.pop(word) for word in REFERENCES if word in schema}
+    if alone and "$ref" in references:
+        references = {"$ref": references["$ref"]}
+        for word in schema.keys() - (_DOCUMENT if path == () else _DEFINITIONS):
+            del schema[word]
+    either: dict[str, object] = {"anyOf": [step, references]}
+    if "anyOf" in schema:
+        schema["allOf"] = [*cast("list[object]", schema.get("allOf", [])), either]
+    else:
+        schema.update(either)
+
+
+def _size(value: object) -> int:
+    """The members of members of *value*, and itself."""
+    found = 0
+    waiting: list[Iterable[object]] = [(value,)]
+    while waiting:
+        for one in waiting.pop():
+            found += 1
+            if isinstance(one, dict):
+                waiting.append(cast("dict[str, object]", one).values())
+            elif isinstance(one, list):
+                waiting.append(cast("list[object]", one))
+    return found

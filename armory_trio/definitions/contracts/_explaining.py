@@ -1,0 +1,296 @@
+"""What a validator finds wrong, one level of the value at a time.
+
+A validator that lists what is wrong lists it for every alternative of every alternative: for an expression of depth
+eight that is millions of errors, and for a list of a million wrong members a million. So its schema is cut into levels:
+what is below is only asked whether it fits, and opened only where it does not, in the alternative that was meant.
+"""
+
+from __future__ import annotations
+
+import threading
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, cast
+
+from attrs import frozen
+
+from .._arguments import ArgumentIssue
+from ._bounds import Counted, Step, TooManySteps, start_steps, steps_left
+from ._document import BESIDE, INSIDE, REFERENCES, Document, Path
+from ._fitting import Schema
+from ._issues import MOST, Found, schema_issues
+from ._library import ADDRESS, validator_of
+
+if TYPE_CHECKING:
+    from jsonschema_rs import KeywordValidator, Registry, Validator
+    from jsonschema_rs import ValidationError as SchemaError
+
+_OPENED: Final = 1_000
+"""Members that one explanation looks into."""
+
+_PLAIN: Final = 50
+"""Schemas that a member of an object may ask about itself and still be shown with the object that it is in."""
+
+_DEEPEST: Final = 50
+"""Schemas beside each other that one level follows; more are a level of their own."""
+
+_SILENT: Final = frozenset(
+    (
+        *("$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$defs", "definitions"),
+        *("$vocabulary", *REFERENCES),
+    )
+)
+"""Words about the document, which a level is none of, and references, which a level follows."""
+
+_BY_NAME: Final = frozenset(("properties", "patternProperties"))
+_FOR_ALL: Final = frozenset(
+    ("contains", "unevaluatedItems", "unevaluatedProperties", "additionalProperties", "additionalItems")
+)
+"""Words by which a validator says one thing about all members that are forbidden."""
+
+
+@frozen
+class _Below:
+    """A schema that speaks about members, and where the one stands that it means."""
+
+    schema: object
+    path: Path
+    known: bool = True
+    """Whether we know all that it says."""
+
+
+class Explainer:
+    """Explains what is wrong with values of one schema. Threads may share it, and wait for each other."""
+
+    def __init__(self, root: dict[str, object], counting: Counted | None, *, formats: bool) -> None:
+        self.root = root
+        self._document = Document(root)
+        self._formats = formats
+        self._counting = counting
+        self._lock = threading.Lock()
+        self._below: list[_Below] = []
+        self._numbers: dict[int, int] = {}
+        self._levels: dict[int, Validator] = {}
+        self._validators: dict[Path, Validator | None] = {}
+        self._around: Registry | None = None
+        self._keyword = "below"
+        while any(self._keyword in schema for _, schema in self._document.places.values()):
+            self._keyword += "-"
+        self._class = _keyword_class(self)
+        self._told: dict[int, int] = {}
+        self._failed: ValueError | None = None
+
+    def issues(self, value: object) -> list[ArgumentIssue]:
+        """What is wrong with the plain JSON *value*.
+
+        Raises:
+            TooManySteps: It would take too long.
+            ValueError: Half a character stands in a text, or it is too deep.
+        """
+        with self._lock:
+            if self._counting is not None:
+                start_steps(2 * self._counting.allowance(value))
+            return schema_issues(self._document.root, _Opener(self, value))
+
+    def level(self, schema: object, value: object) -> list[SchemaError]:
+        """What is wrong with *value* by *schema*, one error for each member that is wrong in itself.
+
+        Raises:
+            TooManySteps, ValueError: As by `issues`.
+        """
+        self._told = {}
+        self._failed = None
+        validator = self._levels.get(id(schema))
+        if validator is None:
+            validator = self._levels[id(schema)] = self._cut(schema)
+        found = list(validator.iter_errors(value))
+        if self._failed is not None:
+            raise self._failed
+        return found
+
+    def below(self, error: SchemaError) -> _Below | None:
+        """The schema that says *error* of a member; None if it is said of the value itself."""
+        return self._below[int(error.kind.message)] if error.kind.name == self._keyword else None
+
+    def fits(self, number: int, value: object) -> bool:
+        """Whether *value* is as the schema of that number says. True once it can't be found out any more."""
+        if self._failed is not None:
+            return True
+        below = self._below[number]
+        if isinstance(below.schema, bool):
+            return below.schema
+        if below.path not in self._validators:
+            self._validators[below.path] = self._at(below.path)
+        validator = self._validators[below.path]
+        try:
+            fits = validator is None or validator.is_valid(value)
+        except ValueError as error:
+            self._failed = error
+            return True
+        if self._counting is not None and steps_left() < 0:
+            self._failed = TooManySteps()
+        return fits
+
+    def tell(self, number: int) -> bool:
+        """Whether one more member that is wrong by the schema of that number is told of."""
+        self._told[number] = self._told.get(number, 0) + 1
+        return self._told[number] <= MOST
+
+    def _at(self, path: Path) -> Validator | None:
+        """The validator of the schema at *path* with all that is below; None if it can't be asked for alone."""
+        from jsonschema_rs import Registry  # noqa: PLC0415  # only a refusal pays for it
+
+        root = self._document.root if self._counting is None else self._counting.root
+        if self._around is None:
+            self._around = Registry([(ADDRESS, cast("dict[str, object]", root))])
+        asked: dict[str, object] = {word: root[word] for word in ("$schema",) if word in root}
+        asked["$ref"] = f"{ADDRESS}#{_pointer(path)}"
+        keywords = {} if self._counting is None else {self._counting.keyword: Step}
+        try:
+            return validator_of(asked, formats=self._formats, keywords=keywords, around=self._around)
+        except ValueError:
+            return None
+
+    # ── cutting a level out ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def _cut(self, schema: object) -> Validator:
+        cut = self._cut_one(schema, ())
+        root = self._document.root
+        if isinstance(cut, dict) and "$schema" in root:
+            cut = {"$schema": root["$schema"], **cast("dict[str, object]", cut)}
+        return validator_of(
+            cast("dict[str, object] | bool", cut), formats=self._formats, keywords={self._keyword: self._class}
+        )
+
+    def _cut_one(self, given: object, around: tuple[int, ...]) -> object:
+        """*given* without references and without what is below; those *around* it, by their identities, are being cut."""
+        if not isinstance(given, Mapping):
+            return given
+        schema = cast("Schema", given)
+        if len(around) >= _DEEPEST:
+            return self._referred(schema)
+        around = (*around, id(schema))
+        alone = self._document.alone and "$ref" in schema
+        cut: dict[str, object] = {}
+        for word, member in () if alone else schema.items():
+            if word in BESIDE:
+                cut[word] = self._cut_beside(word, member, around)
+            elif word in INSIDE:
+                cut[word] = self._cut_inside(word, member)
+            elif word not in _SILENT:
+                cut[word] = member
+        meant = [self._followed(schema, word, around) for word in REFERENCES if word in schema]
+        return {**cut, "allOf": [*cast("list[object]", cut.get("allOf", [])), *meant]} if meant else cut
+
+    def _cut_beside(self, word: str, member: object, around: tuple[int, ...]) -> object:
+        if isinstance(member, list):
+            return [self._cut_one(inner, around) for inner in cast("list[object]", member)]
+        if word in ("dependentSchemas", "dependencies") and isinstance(member, Mapping):
+            named = cast("Schema", member)
+            return {
+                name: inner if isinstance(inner, list) else self._cut_one(inner, around)
+                for name, inner in named.items()
+            }
+        return self._cut_one(member, around)
+
+    def _followed(self, schema: Schema, word: str, around: tuple[int, ...]) -> object:
+        targets = self._document.targets(schema, word)
+        if len(targets) != 1:
+            return self._referred(schema, known=False)
+        return True if id(targets[0]) in around else self._cut_one(targets[0], around)
+
+    def _cut_inside(self, word: str, member: object) -> object:
+        if word in _BY_NAME and isinstance(member, Mapping):
+            named = cast("Schema", member)
+            return {name: self._member(inner, once=word == "properties") for name, inner in named.items()}
+        if isinstance(member, list):
+            return [self._member(inner, once=True) for inner in cast("list[object]", member)]
+        return member if isinstance(member, bool) and word in _FOR_ALL else self._member(member, once=False)
+
+    def _member(self, given: object, *, once: bool) -> object:
+        """What stands for the schema of members; of one member that is there *once*, the schema itself, if it is plain."""
+        if given is True or (once and given is False):
+            return given
+        if not isinstance(given, Mapping):
+            return self._referred(given)
+        schema = cast("Schema", given)
+        return self._cut_one(schema, ()) if once and self._plain(schema) else self._referred(schema)
+
+    def _plain(self, schema: Schema) -> bool:
+        """Whether *schema* speaks about the value alone, and not long."""
+        waiting = [schema]
+        for _ in range(_PLAIN):
+            if not waiting:
+                return True
+            asked = waiting.pop()
+            if any(word in asked for word in INSIDE) or self._document.elsewhere(asked):
+                return False
+            waiting.extend(self._document.beside(asked))
+        return False
+
+    def _referred(self, schema: object, *, known: bool = True) -> dict[str, object]:
+        number = self._numbers.get(id(schema))
+        if number is None or self._below[number].known != known:
+            number = self._numbers[id(schema)] = len(self._below)
+            path = self._document.places[id(schema)][0] if isinstance(schema, Mapping) else ()
+            self._below.append(_Below(schema, path, known))
+        return {self._keyword: str(number)}
+
+
+class _Opener:
+    """What stands behind the errors of one value."""
+
+    def __init__(self, explainer: Explainer, value: object) -> None:
+        self._explainer = explainer
+        self._value = value
+        self._left = _OPENED
+
+    def first(self) -> list[Found]:
+        """The errors of the value's own level."""
+        return [Found(error, ()) for error in self._explainer.level(self._explainer.root, self._value)]
+
+    def opened(self, found: Found) -> list[Found] | None:
+        """What is wrong below, if *found* only says that something is; None if there is no more to say."""
+        below = self._explainer.below(found.error)
+        if below is None or not below.known:
+            return None
+        self._left -= 1
+        if self._left < 0:
+            return []
+        value = self._value
+        for step in found.path:
+            value = cast("Mapping[str | int, object]", value)[step]
+        errors = self._explainer.level(below.schema, value)
+        return [Found(error, found.path, in_alternative=found.in_alternative) for error in errors]
+
+    def about_name(self, error: SchemaError) -> SchemaError:
+        """What is wrong with the name of a member of which *error* only says that something is."""
+        below = self._explainer.below(error)
+        if below is None or not below.known:
+            return error
+        return next(iter(self._explainer.level(below.schema, error.instance)), error)
+
+
+def _keyword_class(explainer: Explainer) -> type[KeywordValidator]:
+    """The keyword that asks whether a member fits, and says no more."""
+
+    class Below:
+        __slots__ = ("_number",)
+
+        def __init__(self, parent_schema: object, value: str, schema_path: object) -> None:
+            self._number = int(value)
+
+        def validate(self, instance: object) -> None:
+            if not explainer.fits(self._number, instance):
+                raise ValueError(self._number)
+
+        def iter_errors(self, instance: object) -> Iterator[Exception]:
+            if not explainer.fits(self._number, instance) and explainer.tell(self._number):
+                yield ValueError(self._number)
+
+    return Below
+
+
+def _pointer(path: Sequence[str | int]) -> str:
+    steps = (str(step).replace("~", "~0").replace("/", "~1") for step in path)
+    return "".join(f"/{urllib.parse.quote(step)}" for step in steps)
