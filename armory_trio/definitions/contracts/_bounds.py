@@ -26,7 +26,7 @@ TIMES: Final = 10_000
 _WALKED: Final = 1_000_000
 """Steps in which the schemas that lead back to themselves are counted out."""
 
-_UNROLLED: Final = 10_000
+_UNROLLED: Final = 2_000
 """Schemas that a document may have with every reference written out, and still be left uncounted."""
 
 _STEPS: Final = 300_000
@@ -153,18 +153,19 @@ class Counted:
 
 def counted(root: Schema) -> Counted | None:
     """*root* with its references counted, if what they mean may be asked about often; else None."""
-    if id(root) not in _heavy(Document(root)):
+    if _sizes(Document(root))[id(root)] <= _UNROLLED:
         return None
     copied = cast("dict[str, object]", thaw_json(root))
     document = Document(copied)
     keyword = _KEYWORD
     while any(keyword in schema for _, schema in document.places.values()):
         keyword += "-"
-    heavy, weights = _heavy(document), _weights(document)
+    sizes = _sizes(document)
+    weights = _weights(document, sizes)
     steps: list[tuple[Path, dict[str, object], int]] = []
     for path, schema in document.places.values():
         meant = [one for word in REFERENCES for one in document.targets(schema, word)]
-        if document.elsewhere(schema) or any(id(one) in heavy for one in meant):
+        if document.elsewhere(schema) or any(sizes.get(id(one), 0) > _UNROLLED for one in meant):
             weight = max((weights[id(one)] for one in meant), default=1)
             steps.append((path, cast("dict[str, object]", schema), weight))
     for path, schema, weight in steps:
@@ -187,7 +188,7 @@ class Step:
 
     __slots__ = ("_weight",)
 
-    def __init__(self, parent: object, value: int, path: object) -> None:
+    def __init__(self, _around: object, value: int, _path: object) -> None:
         self._weight = value
 
     def validate(self, instance: object) -> None:
@@ -198,8 +199,8 @@ class Step:
             raise ValueError
 
 
-def _heavy(document: Document) -> set[int]:
-    """The schemas that would be too many with all their references written out, by their identities."""
+def _sizes(document: Document) -> dict[int, int]:
+    """How many schemas each is that the root leads to, with all references written out, up to one too many."""
 
     def onward(schema: Schema) -> list[Schema]:
         return [*document.beside(schema), *document.inside(schema)]
@@ -211,17 +212,24 @@ def _heavy(document: Document) -> set[int]:
         endless = circular or document.elsewhere(members[0])
         size = _UNROLLED + 1 if endless else 1 + sum(sizes[id(one)] for one in inner)
         sizes.update((id(member), min(size, _UNROLLED + 1)) for member in members)
-    return {key for key, size in sizes.items() if size > _UNROLLED}
+    return sizes
 
 
-def _weights(document: Document) -> dict[int, int]:
-    """The units of work that each schema costs, up to its own references."""
-    sizes: dict[int, int] = {}
+def _weights(document: Document, sizes: Mapping[int, int]) -> dict[int, int]:
+    """The units of work that each schema costs, up to the references that are counted themselves."""
+    asked: dict[int, int] = {}
     for _, schema in reversed(document.places.values()):
-        words = [word for word in (*BESIDE, *INSIDE) if word in schema]
-        inner = (one for word in words for one in held(schema, word) if isinstance(one, Mapping))
-        sizes[id(schema)] = 1 + sum(sizes.get(id(cast("object", one)), 1) for one in inner)
-    return {key: 1 + size // _UNIT for key, size in sizes.items()}
+        size = 1
+        for word in REFERENCES:
+            size += sum(_light(sizes[id(one)]) for one in document.targets(schema, word) if id(one) in sizes)
+        for word in (*BESIDE, *INSIDE):
+            size += sum(asked.get(id(one), 1) for one in held(schema, word) if isinstance(one, Mapping))
+        asked[id(schema)] = size
+    return {key: 1 + size // _UNIT for key, size in asked.items()}
+
+
+def _light(size: int) -> int:
+    return 1 if size > _UNROLLED else size
 
 
 def _count(path: Path, schema: dict[str, object], step: dict[str, object], *, alone: bool) -> None:

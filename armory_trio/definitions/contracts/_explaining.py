@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _OPENED: Final = 1_000
 """Members that one explanation looks into."""
 
+_NAMES: Final = 1_000
+"""Names that are no legal ones, of one object: a validator lists them all."""
+
 _PLAIN: Final = 50
 """Schemas that a member of an object may ask about itself and still be shown with the object that it is in."""
 
@@ -78,6 +81,9 @@ class Explainer:
             self._keyword += "-"
         self._class = _keyword_class(self)
         self._told: dict[int, int] = {}
+        self._wrong: list[object] = []
+        """The members that were told to be wrong, in this explanation."""
+
         self._failed: ValueError | None = None
 
     def issues(self, value: object) -> list[ArgumentIssue]:
@@ -90,7 +96,10 @@ class Explainer:
         with self._lock:
             if self._counting is not None:
                 start_steps(2 * self._counting.allowance(value))
-            return schema_issues(self._document.root, _Opener(self, value))
+            try:
+                return schema_issues(self.root, _Opener(self, value))
+            finally:
+                self._wrong = []
 
     def level(self, schema: object, value: object) -> list[SchemaError]:
         """What is wrong with *value* by *schema*, one error for each member that is wrong in itself.
@@ -110,7 +119,11 @@ class Explainer:
 
     def below(self, error: SchemaError) -> _Below | None:
         """The schema that says *error* of a member; None if it is said of the value itself."""
-        return self._below[int(error.kind.message)] if error.kind.name == self._keyword else None
+        return self._below[int(_words(error)[0])] if error.kind.name == self._keyword else None
+
+    def member(self, error: SchemaError) -> object:
+        """The member of which *error* says that it is wrong."""
+        return self._wrong[int(_words(error)[1])]
 
     def fits(self, number: int, value: object) -> bool:
         """Whether *value* is as the schema of that number says. True once it can't be found out any more."""
@@ -131,10 +144,17 @@ class Explainer:
             self._failed = TooManySteps()
         return fits
 
-    def tell(self, number: int) -> bool:
-        """Whether one more member that is wrong by the schema of that number is told of."""
+    def told(self, number: int, value: object) -> str | None:
+        """The words that say that *value* is wrong by the schema of that number; None if that was said often enough."""
+        if self.often(number, MOST):
+            return None
+        self._wrong.append(value)
+        return f"{number} {len(self._wrong) - 1}"
+
+    def often(self, number: int, most: int) -> bool:
+        """Count what is told of the schema of that number; whether it is more than *most*."""
         self._told[number] = self._told.get(number, 0) + 1
-        return self._told[number] <= MOST
+        return self._told[number] > most
 
     def _at(self, path: Path) -> Validator | None:
         """The validator of the schema at *path* with all that is below; None if it can't be asked for alone."""
@@ -205,7 +225,14 @@ class Explainer:
             return {name: self._member(inner, once=word == "properties") for name, inner in named.items()}
         if isinstance(member, list):
             return [self._member(inner, once=True) for inner in cast("list[object]", member)]
-        return member if isinstance(member, bool) and word in _FOR_ALL else self._member(member, once=False)
+        if isinstance(member, bool) and word in _FOR_ALL:
+            return member
+        cut = self._member(member, once=False)
+        return (
+            {key: f"{value} names" for key, value in cut.items()}
+            if word == "propertyNames" and isinstance(cut, dict)
+            else cut
+        )
 
     def _member(self, given: object, *, once: bool) -> object:
         """What stands for the schema of members; of one member that is there *once*, the schema itself, if it is plain."""
@@ -247,7 +274,7 @@ class _Opener:
 
     def first(self) -> list[Found]:
         """The errors of the value's own level."""
-        return [Found(error, ()) for error in self._explainer.level(self._explainer.root, self._value)]
+        return [Found(error, (), self._value) for error in self._explainer.level(self._explainer.root, self._value)]
 
     def opened(self, found: Found) -> list[Found] | None:
         """What is wrong below, if *found* only says that something is; None if there is no more to say."""
@@ -257,11 +284,9 @@ class _Opener:
         self._left -= 1
         if self._left < 0:
             return []
-        value = self._value
-        for step in found.path:
-            value = cast("Mapping[str | int, object]", value)[step]
+        path, value = found.path, self._explainer.member(found.error)
         errors = self._explainer.level(below.schema, value)
-        return [Found(error, found.path, in_alternative=found.in_alternative) for error in errors]
+        return [Found(error, path, value, in_alternative=found.in_alternative) for error in errors]
 
     def about_name(self, error: SchemaError) -> SchemaError:
         """What is wrong with the name of a member of which *error* only says that something is."""
@@ -275,20 +300,29 @@ def _keyword_class(explainer: Explainer) -> type[KeywordValidator]:
     """The keyword that asks whether a member fits, and says no more."""
 
     class Below:
-        __slots__ = ("_number",)
+        __slots__ = ("_names", "_number")
 
-        def __init__(self, parent_schema: object, value: str, schema_path: object) -> None:
-            self._number = int(value)
+        def __init__(self, _around: object, value: str, _path: object) -> None:
+            number, _, names = value.partition(" ")
+            self._number = int(number)
+            self._names = bool(names)
 
         def validate(self, instance: object) -> None:
-            if not explainer.fits(self._number, instance):
-                raise ValueError(self._number)
+            if not explainer.fits(self._number, instance) and not (
+                self._names and explainer.often(self._number, _NAMES)
+            ):
+                raise ValueError(f"{self._number} ")
 
         def iter_errors(self, instance: object) -> Iterator[Exception]:
-            if not explainer.fits(self._number, instance) and explainer.tell(self._number):
-                yield ValueError(self._number)
+            words = None if explainer.fits(self._number, instance) else explainer.told(self._number, instance)
+            if words is not None:
+                yield ValueError(words)
 
     return Below
+
+
+def _words(error: SchemaError) -> list[str]:
+    return str(getattr(error.kind, "message", "")).split(" ")
 
 
 def _pointer(path: Sequence[str | int]) -> str:

@@ -32,16 +32,35 @@ _SHOWN_CHOICES: Final = 40
 
 
 class Found(msgspec.Struct, frozen=True, eq=False):
-    """Something that a validator found wrong, at *base* of the value or below."""
+    """Something that a validator found wrong with *value*, which stands at *base*, or with what is below it."""
 
     error: SchemaError
     base: tuple[str | int, ...]
+    value: object
     in_alternative: bool = False
 
     @property
     def path(self) -> tuple[str | int, ...]:
         """Where it is wrong."""
-        return (*self.base, *self.error.instance_path)
+        path: list[str | int] = [*self.base]
+        value = self.value
+        for step in self.error.instance_path:
+            if isinstance(value, list):
+                path.append(step)
+                value = cast("list[object]", value)[int(step)]
+            else:
+                members = cast("Mapping[str, object]", value)
+                path.append(_spelled(members, step))
+                value = members.get(str(path[-1]))
+        return tuple(path)
+
+
+def _spelled(members: Mapping[str, object], step: str | int) -> str:
+    """The name that *step* is of one of *members*: the validator makes numbers of those that look like some."""
+    name = str(step)
+    if name in members or isinstance(step, str):
+        return name
+    return next((other for other in members if other.lstrip("+").isdecimal() and int(other) == step), name)
 
 
 class Opener(Protocol):
@@ -148,7 +167,7 @@ def _meant(found: Found) -> list[Found] | None:
     path = tuple(error.instance_path)
     meant = [branch for branch in _context(error) if branch and not any(_at_root(inner, path) for inner in branch)]
     best = min(meant, key=len) if meant else ()
-    return [Found(inner, found.base, in_alternative=True) for inner in best] or None
+    return [Found(inner, found.base, found.value, in_alternative=True) for inner in best] or None
 
 
 def _from_union(root: Schema, found: Found) -> ArgumentIssue:
