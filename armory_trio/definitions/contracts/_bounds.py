@@ -148,7 +148,7 @@ class Counted:
 
     def allowance(self, value: object) -> int:
         """The units of work that *value* may cost, if it is large."""
-        return max(_STEPS, _SHARE * self.heaviest * _size(value))
+        return max(_STEPS, _SHARE * self.heaviest * size_of(value))
 
 
 def counted(root: Schema) -> Counted | None:
@@ -246,7 +246,7 @@ def _count(path: Path, schema: dict[str, object], step: dict[str, object], *, al
         schema.update(either)
 
 
-def _size(value: object) -> int:
+def size_of(value: object) -> int:
     """The members of members of *value*, and itself."""
     found = 0
     waiting: list[Iterable[object]] = [(value,)]

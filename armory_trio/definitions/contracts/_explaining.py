@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, cast
 from attrs import frozen
 
 from .._arguments import ArgumentIssue
-from ._bounds import Counted, Step, TooManySteps, start_steps, steps_left
+from ._bounds import Counted, Step, TooManySteps, size_of, start_steps, steps_left
 from ._document import BESIDE, INSIDE, REFERENCES, Document, Path
 from ._fitting import Schema
 from ._issues import MOST, Found, schema_issues
@@ -30,6 +30,9 @@ _OPENED: Final = 1_000
 
 _NAMES: Final = 1_000
 """Names that are no legal ones, of one object: a validator lists them all."""
+
+_COPIED: Final = 3_000_000
+"""Members that the errors of a level may carry: each has a copy of the value that it is about, with all its members."""
 
 _PLAIN: Final = 50
 """Schemas that a member of an object may ask about itself and still be shown with the object that it is in."""
@@ -74,6 +77,10 @@ class Explainer:
         self._below: list[_Below] = []
         self._numbers: dict[int, int] = {}
         self._levels: dict[int, Validator] = {}
+        self._asked: dict[int, int] = {}
+        """Errors that there may be at the top of a level, by the identity of its schema."""
+
+        self._asking = 0
         self._validators: dict[Path, Validator | None] = {}
         self._around: Registry | None = None
         self._keyword = "below"
@@ -101,8 +108,10 @@ class Explainer:
             finally:
                 self._wrong = []
 
-    def level(self, schema: object, value: object) -> list[SchemaError]:
+    def level(self, schema: object, value: object) -> list[SchemaError] | None:
         """What is wrong with *value* by *schema*, one error for each member that is wrong in itself.
+
+        None if it would take too long to say.
 
         Raises:
             TooManySteps, ValueError: As by `issues`.
@@ -112,6 +121,8 @@ class Explainer:
         validator = self._levels.get(id(schema))
         if validator is None:
             validator = self._levels[id(schema)] = self._cut(schema)
+        if self._asked[id(schema)] * size_of(value) > _COPIED:
+            return None
         found = list(validator.iter_errors(value))
         if self._failed is not None:
             raise self._failed
@@ -174,7 +185,9 @@ class Explainer:
     # ── cutting a level out ──────────────────────────────────────────────────────────────────────────────────────────
 
     def _cut(self, schema: object) -> Validator:
+        self._asking = 0
         cut = self._cut_one(schema, ())
+        self._asked[id(schema)] = self._asking
         root = self._document.root
         if isinstance(cut, dict) and "$schema" in root:
             cut = {"$schema": root["$schema"], **cast("dict[str, object]", cut)}
@@ -190,6 +203,7 @@ class Explainer:
         if len(around) >= _DEEPEST:
             return self._referred(schema)
         around = (*around, id(schema))
+        self._asking += 1 + _answers(schema)
         alone = self._document.alone and "$ref" in schema
         cut: dict[str, object] = {}
         for word, member in () if alone else schema.items():
@@ -241,7 +255,13 @@ class Explainer:
         if not isinstance(given, Mapping):
             return self._referred(given)
         schema = cast("Schema", given)
-        return self._cut_one(schema, ()) if once and self._plain(schema) else self._referred(schema)
+        if not once or not self._plain(schema):
+            return self._referred(schema)
+        asking = self._asking
+        try:
+            return self._cut_one(schema, ())
+        finally:
+            self._asking = asking
 
     def _plain(self, schema: Schema) -> bool:
         """Whether *schema* speaks about the value alone, and not long."""
@@ -274,7 +294,8 @@ class _Opener:
 
     def first(self) -> list[Found]:
         """The errors of the value's own level."""
-        return [Found(error, (), self._value) for error in self._explainer.level(self._explainer.root, self._value)]
+        errors = self._explainer.level(self._explainer.root, self._value)
+        return [Found(error, (), self._value) for error in errors or ()]
 
     def opened(self, found: Found) -> list[Found] | None:
         """What is wrong below, if *found* only says that something is; None if there is no more to say."""
@@ -286,6 +307,8 @@ class _Opener:
             return []
         path, value = found.path, self._explainer.member(found.error)
         errors = self._explainer.level(below.schema, value)
+        if errors is None:
+            return None
         return [Found(error, path, value, in_alternative=found.in_alternative) for error in errors]
 
     def about_name(self, error: SchemaError) -> SchemaError:
@@ -293,7 +316,7 @@ class _Opener:
         below = self._explainer.below(error)
         if below is None or not below.known:
             return error
-        return next(iter(self._explainer.level(below.schema, error.instance)), error)
+        return next(iter(self._explainer.level(below.schema, error.instance) or ()), error)
 
 
 def _keyword_class(explainer: Explainer) -> type[KeywordValidator]:
@@ -319,6 +342,14 @@ def _keyword_class(explainer: Explainer) -> type[KeywordValidator]:
                 yield ValueError(words)
 
     return Below
+
+
+def _answers(schema: Schema) -> int:
+    """Errors about a value that *schema* may have beside one."""
+    required, dependent = schema.get("required"), schema.get("dependentRequired")
+    lists = [required, *(cast("Schema", dependent).values() if isinstance(dependent, Mapping) else ())]
+    names = MOST if "propertyNames" in schema else 0
+    return names + sum(len(cast("Sequence[object]", each)) for each in lists if isinstance(each, list))
 
 
 def _words(error: SchemaError) -> list[str]:

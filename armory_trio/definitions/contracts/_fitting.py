@@ -10,6 +10,7 @@ import json
 import math
 import re
 import urllib.parse
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, cast
 
@@ -21,6 +22,10 @@ Schema = Mapping[str, object]
 _COMBINING: Final = ("$ref", "anyOf", "allOf", "oneOf", "if", "then", "else", "dependentSchemas", "$dynamicRef")
 _REPAIRABLE: Final = frozenset((float, list, dict))
 """The types of values in which strictness may find something to repair."""
+_SEARCHED: Final = 10_000
+"""Places of a document that are searched for an anchor, for each reference to it. What is not found is left alone."""
+_DEEPEST: Final = 16
+"""References and alternatives that are followed to find out whether null is legal."""
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _DIGITS: Final = 4_000
 """Digits of a number that leniency reads out of a string; Python itself refuses more than 4,300."""
@@ -52,16 +57,16 @@ def json_type(value: object) -> str:
 
 def speaking(root: Schema, schemas: Iterable[object]) -> list[Schema]:
     """All schemas that may have a say where *schemas* stand: their references, branches and conditions, too."""
-    found: list[Schema] = []
-    waiting = list(schemas)
+    found: dict[int, Schema] = {}
+    waiting = deque(schemas)
     while waiting:
-        schema = waiting.pop(0)
-        if not isinstance(schema, Mapping) or any(schema is known for known in found):
+        schema = waiting.popleft()
+        if not isinstance(schema, Mapping) or id(schema) in found:
             continue
-        known_schema = cast("Schema", schema)
-        found.append(known_schema)
-        waiting.extend(_beside(root, known_schema))
-    return found
+        known = cast("Schema", schema)
+        found[id(schema)] = known
+        waiting.extend(_beside(root, known))
+    return list(found.values())
 
 
 def _beside(root: Schema, schema: Schema) -> Iterator[object]:
@@ -101,15 +106,20 @@ def _unescaped(step: str) -> str:
     return urllib.parse.unquote(step).replace("~1", "/").replace("~0", "~")
 
 
-def _anchored(value: object, anchor: str) -> object:
-    if isinstance(value, Mapping):
-        schema = cast("Schema", value)
-        if anchor in (schema.get("$anchor"), schema.get("$dynamicAnchor")):
-            return schema
-        members: Iterable[object] = schema.values()
-    else:
-        members = _list(value)
-    return next((found for member in members if (found := _anchored(member, anchor)) is not None), None)
+def _anchored(root: object, anchor: str) -> object:
+    waiting = [root]
+    for _ in range(_SEARCHED):
+        if not waiting:
+            return None
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            schema = cast("Schema", value)
+            if anchor in (schema.get("$anchor"), schema.get("$dynamicAnchor")):
+                return schema
+            waiting.extend(reversed(schema.values()))
+        else:
+            waiting.extend(reversed(_list(value)))
+    return None
 
 
 def below(root: Schema, schemas: Sequence[Schema], step: str | int) -> list[Schema]:
@@ -140,22 +150,39 @@ def at(root: Schema, path: Sequence[str | int]) -> list[Schema]:
     return schemas
 
 
-def takes_null(root: Schema, schema: object, depth: int = 0) -> bool:
+def takes_null(root: Schema, schema: object) -> bool:
     """Whether null may be legal by *schema*. True when in doubt."""
-    if not isinstance(schema, Mapping) or depth > 16:
-        return schema is not False
-    known = cast("Schema", schema)
-    if not _own_words_take_null(known):
-        return False
-    reference = known.get("$ref")
-    if isinstance(reference, str) and not takes_null(root, target(root, reference), depth + 1):
-        return False
-    if not all(takes_null(root, branch, depth + 1) for branch in _list(known.get("allOf"))):
-        return False
-    return all(
-        not branches or any(takes_null(root, branch, depth + 1) for branch in branches)
-        for branches in (_list(known.get("anyOf")), _list(known.get("oneOf")))
-    )
+    return _Nulls(root).may_be(schema, 0)
+
+
+class _Nulls:
+    """What is known of null, by the identities of schemas: many ways may lead to one."""
+
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+        self._known: dict[int, bool] = {}
+
+    def may_be(self, schema: object, depth: int) -> bool:
+        """See `takes_null`."""
+        if not isinstance(schema, Mapping) or depth > _DEEPEST:
+            return schema is not False
+        if id(schema) not in self._known:
+            self._known[id(schema)] = True  # for those that come back to it
+            self._known[id(schema)] = self._may_be_inside(cast("Schema", schema), depth + 1)
+        return self._known[id(schema)]
+
+    def _may_be_inside(self, schema: Schema, depth: int) -> bool:
+        if not _own_words_take_null(schema):
+            return False
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and not self.may_be(target(self._root, reference), depth):
+            return False
+        if not all(self.may_be(branch, depth) for branch in _list(schema.get("allOf"))):
+            return False
+        return all(
+            not branches or any(self.may_be(branch, depth) for branch in branches)
+            for branches in (_list(schema.get("anyOf")), _list(schema.get("oneOf")))
+        )
 
 
 def _own_words_take_null(schema: Schema) -> bool:

@@ -124,6 +124,8 @@ def _from_error(root: Schema, found: Found, opener: Opener) -> list[ArgumentIssu
             return _from_name(path, opener.about_name(cast("SchemaError", getattr(kind, "error"))))  # noqa: B009  # each kind has its own fields
         case "pattern" if hasattr(kind, "error"):
             return [_issue(path, "constraint", "takes too many steps to match its pattern; make it shorter")]
+        case _ if type(kind).__name__ == "Custom":  # it could not be looked into
+            return [_issue(path, "constraint", "does not fit its schema")]
         case _:
             return [_issue(path, "constraint", _limit(kind.name, kind.value, error.instance))]
 

@@ -14,11 +14,15 @@ from .._canonical import canonical_text, freeze_json, thaw_json
 from ._bounds import TooManySteps
 from ._calling import single_caller
 from ._compiled import SchemaValidator, compile_schema
-from ._fitting import Schema, fitted, holds_float, target
+from ._document import Document
+from ._fitting import Schema, fitted, holds_float
 from ._issues import UNSAID, not_an_object, not_json, too_many_steps
 
 _COMBINING: Final = ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas")
 _DOCUMENT: Final = ("$schema", "$id", "$anchor", "$defs", "definitions")
+_DEEPEST: Final = 16
+"""References and alternatives that are followed to find out whether a root is open."""
+
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -54,7 +58,7 @@ def copied_schema(schema: object, subject: str, field: str = "input schema") -> 
 
 def _require_object(root: dict[str, object], subject: str) -> None:
     """Refuse a root that is about something else than an object; say ``object`` where it says nothing."""
-    foreign = _foreign_type(root, root, 0)
+    foreign = _foreign_type(root)
     if foreign is not None:
         reason = f"the arguments of a call are an object, but this is about {foreign}; wrap it in a property"
         raise DefinitionError(subject, "input schema", reason)
@@ -62,19 +66,24 @@ def _require_object(root: dict[str, object], subject: str) -> None:
         root["type"] = "object"
 
 
-def _foreign_type(root: Schema, schema: object, depth: int) -> str | None:
-    """The type that *schema* asks for instead of an object, or None."""
-    if not isinstance(schema, Mapping) or depth > 16:
-        return None
-    known = cast("Schema", schema)
-    types = known.get("type", "object")
-    if types != "object" and not (isinstance(types, list) and "object" in types):
-        return canonical_text(known["type"], mode="exact")
-    inner = [*_branches(known, "allOf"), *_branches(known, "anyOf"), *_branches(known, "oneOf")]
-    reference = known.get("$ref")
-    if isinstance(reference, str):
-        inner.append(target(root, reference))
-    return next((found for branch in inner if (found := _foreign_type(root, branch, depth + 1)) is not None), None)
+def _foreign_type(root: Schema) -> str | None:
+    """The type that *root*, or what it refers to or may be, asks for instead of an object; or None."""
+    document = Document(root) if any(word in root for word in _COMBINING) else None
+    seen: set[int] = set()
+    waiting = [root]
+    while waiting:
+        schema = waiting.pop()
+        if id(schema) in seen:
+            continue
+        seen.add(id(schema))
+        types = schema.get("type", "object")
+        if types != "object" and not (isinstance(types, list) and "object" in types):
+            return canonical_text(schema["type"], mode="exact")
+        if document is not None:
+            branches = [*_branches(schema, "allOf"), *_branches(schema, "anyOf"), *_branches(schema, "oneOf")]
+            inner = [*branches, *document.targets(schema, "$ref")]
+            waiting.extend(cast("Schema", one) for one in reversed(inner) if isinstance(one, Mapping))
+    return None
 
 
 def _branches(schema: Schema, word: str) -> list[object]:
@@ -89,7 +98,7 @@ def _close(root: dict[str, object], subject: str) -> None:
         root.setdefault("properties", {})
         root["additionalProperties"] = False
         return
-    if _says_itself(root, root, 0):
+    if _Openness(root).is_said(root):
         return
     if str(root.get("$schema", _DIALECT)).rstrip("#") != _DIALECT:
         reason = "a root that combines schemas can only be closed in draft 2020-12; say additionalProperties yourself"
@@ -97,31 +106,53 @@ def _close(root: dict[str, object], subject: str) -> None:
     root["unevaluatedProperties"] = False
 
 
-def _says_itself(root: Schema, schema: Schema, depth: int) -> bool:
-    """Whether what the root refers to, or each of its alternatives, says itself how open it is."""
-    if "additionalProperties" in schema or "unevaluatedProperties" in schema:
-        return True
-    reference = schema.get("$ref")
-    if isinstance(reference, str) and depth < 16:
-        inner = target(root, reference)
-        return isinstance(inner, Mapping) and _says_itself(root, cast("Schema", inner), depth + 1)
-    branches = [*_branches(schema, "anyOf"), *_branches(schema, "oneOf")]
-    return bool(branches) and all(
-        isinstance(branch, Mapping) and _says_itself(root, cast("Schema", branch), depth + 1) for branch in branches
-    )
+class _Openness:
+    """Whether schemas say themselves how open they are."""
+
+    def __init__(self, root: Schema) -> None:
+        self._document = Document(root)
+        self._known: dict[int, bool] = {}
+
+    def is_said(self, schema: Schema, depth: int = 0) -> bool:
+        """Whether *schema*, what it refers to, or each of its alternatives says it."""
+        if "additionalProperties" in schema or "unevaluatedProperties" in schema:
+            return True
+        if depth > _DEEPEST:
+            return False
+        if id(schema) not in self._known:
+            self._known[id(schema)] = False  # for those that come back to it
+            self._known[id(schema)] = self._is_said_inside(schema, depth + 1)
+        return self._known[id(schema)]
+
+    def _is_said_inside(self, schema: Schema, depth: int) -> bool:
+        if isinstance(schema.get("$ref"), str):
+            return any(self.is_said(inner, depth) for inner in self._document.targets(schema, "$ref"))
+        branches = [*_branches(schema, "anyOf"), *_branches(schema, "oneOf")]
+        return bool(branches) and all(
+            isinstance(branch, Mapping) and self.is_said(cast("Schema", branch), depth) for branch in branches
+        )
 
 
 def _legal_defaults(root: dict[str, object], subject: str) -> dict[str, object]:
     """The defaults of the root's own properties, as far as they fit these properties."""
-    found: dict[str, object] = {}
-    for name, schema in _properties(root).items():
-        if isinstance(schema, Mapping) and "default" in schema:
-            default = cast("Mapping[str, object]", schema)["default"]
-            alone = {key: value for key, value in root.items() if key in _DOCUMENT}
-            alone["properties"] = {name: schema}
-            if compile_schema(alone, subject, formats=True).is_valid({name: default}):
-                found[name] = default
-    return found
+    properties = _properties(root)
+    defaults = {
+        name: cast("Mapping[str, object]", schema)["default"]
+        for name, schema in properties.items()
+        if isinstance(schema, Mapping) and "default" in schema
+    }
+    if not defaults:
+        return {}
+    alone = {key: value for key, value in root.items() if key in _DOCUMENT}
+    validator = compile_schema({**alone, "properties": dict(properties)}, subject, formats=True)
+    return {name: default for name, default in defaults.items() if _is_legal(validator, name, default)}
+
+
+def _is_legal(validator: SchemaValidator, name: str, default: object) -> bool:
+    try:
+        return validator.is_valid({name: default})
+    except TooManySteps:
+        return False
 
 
 def _properties(schema: Schema) -> Mapping[str, object]:

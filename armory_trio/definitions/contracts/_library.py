@@ -16,7 +16,7 @@ _BACKTRACKING: Final = 100_000
 
 
 def validator_of(
-    root: dict[str, object] | bool,
+    root: dict[str, object] | bool,  # noqa: FBT001  # these two are schemas
     *,
     formats: bool,
     keywords: Mapping[str, type[KeywordValidator]] | None = None,
