@@ -188,7 +188,9 @@ class Step:
 
     __slots__ = ("_weight",)
 
-    def __init__(self, _around: object, value: int, _path: object) -> None:
+    def __init__(self, parent_schema: dict[str, object], value: int, schema_path: Sequence[str | int]) -> None:
+        """Called by the validator; only the weight counts."""
+        del parent_schema, schema_path
         self._weight = value
 
     def validate(self, instance: object) -> None:
@@ -223,7 +225,7 @@ def _weights(document: Document, sizes: Mapping[int, int]) -> dict[int, int]:
         for word in REFERENCES:
             size += sum(_light(sizes[id(one)]) for one in document.targets(schema, word) if id(one) in sizes)
         for word in (*BESIDE, *INSIDE):
-            size += sum(asked.get(id(one), 1) for one in held(schema, word) if isinstance(one, Mapping))
+            size += sum(asked.get(id(one), 1) for one in held(schema, word))
         asked[id(schema)] = size
     return {key: 1 + size // _UNIT for key, size in asked.items()}
 

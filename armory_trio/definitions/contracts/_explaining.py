@@ -118,10 +118,11 @@ class Explainer:
         """
         self._told = {}
         self._failed = None
-        validator = self._levels.get(id(schema))
+        key = id(schema)
+        validator = self._levels.get(key)
         if validator is None:
-            validator = self._levels[id(schema)] = self._cut(schema)
-        if self._asked[id(schema)] * size_of(value) > _COPIED:
+            validator = self._levels[key] = self._cut(schema)
+        if self._asked[key] * size_of(value) > _COPIED:
             return None
         found = list(validator.iter_errors(value))
         if self._failed is not None:
@@ -222,9 +223,8 @@ class Explainer:
         if word in ("dependentSchemas", "dependencies") and isinstance(member, Mapping):
             named = cast("Schema", member)
             return {
-                name: inner if isinstance(inner, list) else self._cut_one(inner, around)
-                for name, inner in named.items()
-            }
+                name: self._cut_one(inner, around) for name, inner in named.items()
+            }  # names in a list stay as they are
         return self._cut_one(member, around)
 
     def _followed(self, schema: Schema, word: str, around: tuple[int, ...]) -> object:
@@ -241,22 +241,17 @@ class Explainer:
             return [self._member(inner, once=True) for inner in cast("list[object]", member)]
         if isinstance(member, bool) and word in _FOR_ALL:
             return member
-        cut = self._member(member, once=False)
-        return (
-            {key: f"{value} names" for key, value in cut.items()}
-            if word == "propertyNames" and isinstance(cut, dict)
-            else cut
-        )
+        return self._member(member, once=False, names=word == "propertyNames")
 
-    def _member(self, given: object, *, once: bool) -> object:
+    def _member(self, given: object, *, once: bool, names: bool = False) -> object:
         """What stands for the schema of members; of one member that is there *once*, the schema itself, if it is plain."""
         if given is True or (once and given is False):
             return given
         if not isinstance(given, Mapping):
-            return self._referred(given)
+            return self._referred(given, names=names)
         schema = cast("Schema", given)
         if not once or not self._plain(schema):
-            return self._referred(schema)
+            return self._referred(schema, names=names)
         asking = self._asking
         try:
             return self._cut_one(schema, ())
@@ -275,13 +270,15 @@ class Explainer:
             waiting.extend(self._document.beside(asked))
         return False
 
-    def _referred(self, schema: object, *, known: bool = True) -> dict[str, object]:
-        number = self._numbers.get(id(schema))
+    def _referred(self, given: object, *, known: bool = True, names: bool = False) -> dict[str, object]:
+        """A schema that asks *given*, and says no more than whether it fits."""
+        key = id(given)
+        number = self._numbers.get(key)
         if number is None or self._below[number].known != known:
-            number = self._numbers[id(schema)] = len(self._below)
-            path = self._document.places[id(schema)][0] if isinstance(schema, Mapping) else ()
-            self._below.append(_Below(schema, path, known))
-        return {self._keyword: str(number)}
+            number = self._numbers[key] = len(self._below)
+            path = self._document.places[key][0] if isinstance(given, Mapping) else ()
+            self._below.append(_Below(given, path, known))
+        return {self._keyword: f"{number} names" if names else str(number)}
 
 
 class _Opener:
@@ -325,7 +322,8 @@ def _keyword_class(explainer: Explainer) -> type[KeywordValidator]:
     class Below:
         __slots__ = ("_names", "_number")
 
-        def __init__(self, _around: object, value: str, _path: object) -> None:
+        def __init__(self, parent_schema: dict[str, object], value: str, schema_path: Sequence[str | int]) -> None:
+            del parent_schema, schema_path
             number, _, names = value.partition(" ")
             self._number = int(number)
             self._names = bool(names)

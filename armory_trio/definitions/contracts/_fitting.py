@@ -61,10 +61,12 @@ def speaking(root: Schema, schemas: Iterable[object]) -> list[Schema]:
     waiting = deque(schemas)
     while waiting:
         schema = waiting.popleft()
-        if not isinstance(schema, Mapping) or id(schema) in found:
+        if not isinstance(schema, Mapping):
             continue
         known = cast("Schema", schema)
-        found[id(schema)] = known
+        if id(known) in found:
+            continue
+        found[id(known)] = known
         waiting.extend(_beside(root, known))
     return list(found.values())
 
@@ -116,7 +118,7 @@ def _anchored(root: object, anchor: str) -> object:
             schema = cast("Schema", value)
             if anchor in (schema.get("$anchor"), schema.get("$dynamicAnchor")):
                 return schema
-            waiting.extend(reversed(schema.values()))
+            waiting.extend([*schema.values()][::-1])
         else:
             waiting.extend(reversed(_list(value)))
     return None
@@ -166,10 +168,11 @@ class _Nulls:
         """See `takes_null`."""
         if not isinstance(schema, Mapping) or depth > _DEEPEST:
             return schema is not False
-        if id(schema) not in self._known:
-            self._known[id(schema)] = True  # for those that come back to it
-            self._known[id(schema)] = self._may_be_inside(cast("Schema", schema), depth + 1)
-        return self._known[id(schema)]
+        known = cast("Schema", schema)
+        if id(known) not in self._known:
+            self._known[id(known)] = True  # for those that come back to it
+            self._known[id(known)] = self._may_be_inside(known, depth + 1)
+        return self._known[id(known)]
 
     def _may_be_inside(self, schema: Schema, depth: int) -> bool:
         if not _own_words_take_null(schema):
