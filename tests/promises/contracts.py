@@ -128,6 +128,12 @@ PROMISES: Final[Mapping[str, Requirement]] = {
         "A schema that is its own alternative decides nothing and is refused at definition, with the place; one that "
         "comes back inside of a value, or with more to say, is followed.",
     ),
+    "contracts.schema.work": Requirement(
+        "design 5",
+        "Whatever a schema asks for, checking a value and saying what is wrong with it take work that is bounded: what "
+        "asks too many schemas about one value is refused at definition, a value that takes too many steps is refused "
+        "as such, and no more is told than is listed. What is legal stays so.",
+    ),
     "contracts.schema.hard": Requirement(
         "field cases 35 to 39, surroundings 9",
         "Objects without a type, texts beside choices, alternatives inside of lists, references of every form, "

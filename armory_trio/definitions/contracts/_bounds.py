@@ -19,6 +19,7 @@ from .._canonical import thaw_json
 from ._circles import components
 from ._document import BESIDE, INSIDE, REFERENCES, Document, Path, held
 from ._fitting import Schema
+from ._library import Unchecked
 
 TIMES: Final = 10_000
 """Schemas that may be asked about one value on behalf of one; a document with more schemas than that may ask each once."""
@@ -38,6 +39,7 @@ _SHARE: Final = 4
 _UNIT: Final = 16
 """Schemas that are asked in about the time that it takes to count."""
 
+_HOLDING: Final = BESIDE | INSIDE
 _KEYWORD: Final = "steps"
 _DEFINITIONS: Final = frozenset(("$defs", "definitions"))
 _DOCUMENT: Final = _DEFINITIONS | {"$schema", "$id", "id"}
@@ -77,7 +79,7 @@ class _Walk:
 
     def times(self, schema: Schema, members: Sequence[Schema]) -> int:
         """How many; those that *members*, which lead to each other, lead to beside themselves are known."""
-        inner = list(self._document.beside(schema))
+        inner = self._document.beside(schema)
         again = 2 if "unevaluatedProperties" in schema or "unevaluatedItems" in schema else 1
         if len(members) > 1 or any(one is schema for one in inner):
             return again * self._round(schema, {id(member) for member in members})
@@ -87,7 +89,7 @@ class _Walk:
         """How many; who comes back to a schema that is being asked is not asked again, as by the validator."""
         found = 1
         under_way = {id(start)}
-        ways = [(start, self._document.beside(start))]
+        ways = [(start, iter(self._document.beside(start)))]
         while ways and found <= self._most:
             schema, way = ways[-1]
             following = next(way, None)
@@ -103,13 +105,13 @@ class _Walk:
                 found += 1
                 if id(following) not in under_way:
                     under_way.add(id(following))
-                    ways.append((following, self._document.beside(following)))
+                    ways.append((following, iter(self._document.beside(following))))
         return found
 
 
 def _reached(document: Document) -> list[Schema]:
-    found = {id(document.root): document.root}
-    waiting = [document.root]
+    found: dict[int, Schema] = {id(document.root): document.root}
+    waiting: list[Schema] = [document.root]
     while waiting:
         schema = waiting.pop()
         for inner in (*document.beside(schema), *document.inside(schema)):
@@ -122,7 +124,7 @@ def _reached(document: Document) -> list[Schema]:
 # ── counting while it works ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-class TooManySteps(ValueError):
+class TooManySteps(Unchecked):
     """Checking a value was given up: it takes too many steps to tell alternatives apart."""
 
     def __init__(self) -> None:
@@ -151,11 +153,11 @@ class Counted:
         return max(_STEPS, _SHARE * self.heaviest * size_of(value))
 
 
-def counted(root: Schema) -> Counted | None:
-    """*root* with its references counted, if what they mean may be asked about often; else None."""
-    if _sizes(Document(root))[id(root)] <= _UNROLLED:
+def counted(original: Document) -> Counted | None:
+    """The document *original* with its references counted, if what they mean may be asked about often; else None."""
+    if _sizes(original)[id(original.root)] <= _UNROLLED:
         return None
-    copied = cast("dict[str, object]", thaw_json(root))
+    copied = cast("dict[str, object]", thaw_json(original.root))
     document = Document(copied)
     keyword = _KEYWORD
     while any(keyword in schema for _, schema in document.places.values()):
@@ -224,7 +226,7 @@ def _weights(document: Document, sizes: Mapping[int, int]) -> dict[int, int]:
         size = 1
         for word in REFERENCES:
             size += sum(_light(sizes[id(one)]) for one in document.targets(schema, word) if id(one) in sizes)
-        for word in (*BESIDE, *INSIDE):
+        for word in schema.keys() & _HOLDING:
             size += sum(asked.get(id(one), 1) for one in held(schema, word))
         asked[id(schema)] = size
     return {key: 1 + size // _UNIT for key, size in asked.items()}

@@ -9,10 +9,13 @@ from ...errors import DefinitionError
 from .._arguments import ArgumentIssue, path_text
 from ._bounds import Step, TooManySteps, counted, refuse_multiplying, start_steps, steps_left
 from ._document import Document
+from ._library import fits as fits_by
 from ._library import validator_of
 from ._loops import refuse_loops
 
 if TYPE_CHECKING:
+    from jsonschema_rs import Validator
+
     from ._explaining import Explainer
 
 
@@ -27,36 +30,36 @@ def compile_schema(
     """
     from jsonschema_rs import ValidationError  # noqa: PLC0415  # only tools with a schema of their own pay for it
 
+    document = Document(root)
+    if document.refers:  # first, because the library writes references out for some words
+        refuse_multiplying(document, subject, field)
     try:
-        validator = SchemaValidator(root, formats=formats)
+        validator = validator_of(root, formats=formats)
     except ValidationError as error:
         place = path_text(error.instance_path) or _reference_place(root, error.message)
         raise DefinitionError(subject, f"{field} at {place}" if place else field, error.message) from error
     except ValueError as error:
         raise DefinitionError(subject, field, str(error)) from error
-    document = Document(root)
-    refuse_multiplying(document, subject, field)
-    refuse_loops(document, subject, field)
-    return validator
+    if document.refers:
+        refuse_loops(document, subject, field)
+    return SchemaValidator(document, validator, formats=formats)
+
+
+def trusted_validator(root: dict[str, object]) -> SchemaValidator:
+    """The validator of *root*, which the package has written itself; formats are not checked."""
+    return SchemaValidator(Document(root), validator_of(root, formats=False), formats=False)
 
 
 class SchemaValidator:
-    """The validator of one JSON Schema; the work that it does for a value is bounded.
-
-    Threads may share it.
-
-    Raises:
-        jsonschema_rs.ValidationError: It is no legal schema.
-        ValueError: It is too deep, or holds a number that is too large.
-    """
+    """The validator of one JSON Schema; the work that it does for a value is bounded. Threads may share it."""
 
     __slots__ = ("_counted", "_explainer", "_formats", "_root", "_validator")
 
-    def __init__(self, root: dict[str, object], *, formats: bool) -> None:
-        self._root = root
+    def __init__(self, document: Document, validator: Validator, *, formats: bool) -> None:
+        self._root = document.root
         self._formats = formats
-        self._validator = validator_of(root, formats=formats)
-        self._counted = counted(root)
+        self._validator = validator
+        self._counted = counted(document) if document.refers else None
         self._explainer: Explainer | None = None
         if self._counted is not None:
             self._validator = validator_of(self._counted.root, formats=formats, keywords={self._counted.keyword: Step})
@@ -65,17 +68,17 @@ class SchemaValidator:
         """Whether the plain JSON *value* is as the schema says.
 
         Raises:
-            TooManySteps: It could not be found out in time.
+            Unchecked: It could not be found out, or not in time.
             ValueError: Half a character stands in a text, or it is too deep.
         """
         if self._counted is None:
-            return self._validator.is_valid(value)
+            return fits_by(self._validator, value)
         start_steps()
-        fits = self._validator.is_valid(value)
+        fits = fits_by(self._validator, value)
         if steps_left() >= 0:
             return fits
         start_steps(self._counted.allowance(value))
-        fits = self._validator.is_valid(value)
+        fits = fits_by(self._validator, value)
         if steps_left() < 0:
             raise TooManySteps
         return fits
@@ -84,7 +87,7 @@ class SchemaValidator:
         """What is wrong with the plain JSON *value*.
 
         Raises:
-            TooManySteps, ValueError: As by `is_valid`.
+            Unchecked, ValueError: As by `is_valid`.
         """
         if self._explainer is None:
             from ._explaining import Explainer  # noqa: PLC0415  # only a refusal pays for it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, cast
 
 from ._fitting import Schema, target
@@ -18,7 +18,7 @@ NAMED: Final = frozenset(
 """What holds schemas under names that anybody may choose."""
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
-BESIDE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
+BESIDE: Final = frozenset(("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"))
 """What holds schemas that are asked about the same value."""
 
 INSIDE: Final = frozenset(
@@ -40,7 +40,7 @@ _OLD: Final = ("draft-03", "draft-04", "draft-06", "draft-07")
 class Document:
     """The schemas of one document: each is read once, however often others refer to it."""
 
-    def __init__(self, root: Schema) -> None:
+    def __init__(self, root: dict[str, object]) -> None:
         self.root = root
         self.places: dict[int, tuple[Path, Schema]] = {}
         """Every schema with its place, by its identity."""
@@ -48,6 +48,9 @@ class Document:
         dialect = str(root.get("$schema", ""))
         self.alone = any(draft in dialect for draft in _OLD)
         """Whether a reference has no neighbours here."""
+
+        self.refers = False
+        """Whether any schema in it refers to another."""
 
         self._naming = "id" if "draft-03" in dialect or "draft-04" in dialect else "$id"
         self._bases: dict[int, str] = {}
@@ -61,22 +64,34 @@ class Document:
         """The schemas that a dynamic reference of that name may mean; the name of a recursive one is empty."""
 
         self._targets: dict[tuple[int, str], list[Schema]] = {}
+        self._led: dict[int, tuple[list[Schema], list[Schema]]] = {}
         self._read()
 
-    def beside(self, schema: Schema) -> Iterator[Schema]:
+    def beside(self, schema: Schema) -> list[Schema]:
         """The schemas that are asked about the same value as *schema*, once for each time."""
-        for word in REFERENCES:
-            if word in schema:
-                yield from self.targets(schema, word)
-        if not (self.alone and "$ref" in schema):
-            for word in BESIDE:
-                yield from (inner for inner in held(schema, word) if isinstance(inner, Mapping))
+        return self._edges(schema)[0]
 
-    def inside(self, schema: Schema) -> Iterator[Schema]:
+    def inside(self, schema: Schema) -> list[Schema]:
         """The schemas that are asked about members of the value."""
+        return self._edges(schema)[1]
+
+    def _edges(self, schema: Schema) -> tuple[list[Schema], list[Schema]]:
+        known = self._led.get(id(schema))
+        if known is not None:
+            return known
+        beside: list[Schema] = []
+        inside: list[Schema] = []
+        for word in schema:
+            if word in REFERENCES:
+                beside.extend(self.targets(schema, word))
         if not (self.alone and "$ref" in schema):
-            for word in INSIDE:
-                yield from (inner for inner in held(schema, word) if isinstance(inner, Mapping))
+            for word in schema:
+                if word in BESIDE:
+                    beside.extend(held(schema, word))
+                elif word in INSIDE:
+                    inside.extend(held(schema, word))
+        self._led[id(schema)] = beside, inside
+        return beside, inside
 
     def targets(self, schema: Schema, word: str) -> list[Schema]:
         """What the reference *word* of *schema* may mean; nothing if that is not in this document."""
@@ -88,7 +103,7 @@ class Document:
     def _meant(self, schema: Schema, word: str) -> list[Schema]:
         reference = schema.get(word)
         first = self._target(schema, reference) if isinstance(reference, str) else None
-        exact = [cast("Schema", first)] if isinstance(first, Mapping) else []
+        exact = [cast("Schema", first)] if isinstance(first, dict) else []
         if word == "$ref":
             return exact
         name = str(schema.get(word)).partition("#")[2] if word == "$dynamicRef" else ""
@@ -115,7 +130,7 @@ class Document:
             inner: list[tuple[Path, object, str]] = []
             if isinstance(value, list):
                 inner = [((*path, index), member, base) for index, member in enumerate(cast("list[object]", value))]
-            elif isinstance(value, Mapping):
+            elif isinstance(value, dict):
                 inner = list(self._noted(path, cast("Schema", value), base))
             waiting.extend(reversed(inner))
 
@@ -137,9 +152,11 @@ class Document:
         if schema.get("$recursiveAnchor") is True:
             self._dynamic.setdefault("", []).append(schema)
         for word, member in schema.items():
-            if word in NAMED and isinstance(member, Mapping):
+            if word in NAMED and isinstance(member, dict):
                 named = cast("Schema", member)
                 yield from (((*path, word, key), inner, base) for key, inner in named.items())
+            elif word in REFERENCES:
+                self.refers = True
             elif word not in _DATA:
                 yield (*path, word), member, base
 
@@ -153,15 +170,16 @@ class Document:
         return address
 
 
-def held(schema: Schema, word: str) -> Iterator[object]:
-    """The schemas under *word*, one that holds schemas."""
+def held(schema: Schema, word: str) -> list[Schema]:
+    """The schemas with words of their own under *word*, one that holds schemas."""
     member = schema.get(word)
-    if word in NAMED and isinstance(member, Mapping):
-        yield from cast("Schema", member).values()
+    if word in NAMED and isinstance(member, dict):
+        inner: Iterable[object] = cast("dict[str, object]", member).values()
     elif isinstance(member, list | tuple):
-        yield from cast("list[object]", member)
-    elif word in schema:
-        yield member
+        inner = cast("Sequence[object]", member)
+    else:
+        inner = (member,)
+    return [cast("Schema", one) for one in inner if isinstance(one, dict)]
 
 
 def _joined(base: str, reference: str) -> str:

@@ -19,7 +19,8 @@ from ._bounds import Counted, Step, TooManySteps, size_of, start_steps, steps_le
 from ._document import BESIDE, INSIDE, REFERENCES, Document, Path
 from ._fitting import Schema
 from ._issues import MOST, Found, schema_issues
-from ._library import ADDRESS, validator_of
+from ._library import ADDRESS, Unchecked, errors_of, validator_of
+from ._library import fits as fits_by
 
 if TYPE_CHECKING:
     from jsonschema_rs import KeywordValidator, Registry, Validator
@@ -91,13 +92,13 @@ class Explainer:
         self._wrong: list[object] = []
         """The members that were told to be wrong, in this explanation."""
 
-        self._failed: ValueError | None = None
+        self._failed: BaseException | None = None
 
     def issues(self, value: object) -> list[ArgumentIssue]:
         """What is wrong with the plain JSON *value*.
 
         Raises:
-            TooManySteps: It would take too long.
+            Unchecked: It can't be found out, or would take too long.
             ValueError: Half a character stands in a text, or it is too deep.
         """
         with self._lock:
@@ -114,7 +115,7 @@ class Explainer:
         None if it would take too long to say.
 
         Raises:
-            TooManySteps, ValueError: As by `issues`.
+            Unchecked, ValueError: As by `issues`.
         """
         self._told = {}
         self._failed = None
@@ -124,7 +125,7 @@ class Explainer:
             validator = self._levels[key] = self._cut(schema)
         if self._asked[key] * size_of(value) > _COPIED:
             return None
-        found = list(validator.iter_errors(value))
+        found = errors_of(validator, value)
         if self._failed is not None:
             raise self._failed
         return found
@@ -148,8 +149,10 @@ class Explainer:
             self._validators[below.path] = self._at(below.path)
         validator = self._validators[below.path]
         try:
-            fits = validator is None or validator.is_valid(value)
-        except ValueError as error:
+            fits = validator is None or fits_by(validator, value)
+        except Unchecked:
+            fits, self._validators[below.path] = True, None
+        except BaseException as error:  # noqa: BLE001  # the library would take it for what is wrong; it is raised later
             self._failed = error
             return True
         if self._counting is not None and steps_left() < 0:
@@ -174,7 +177,7 @@ class Explainer:
 
         root = self._document.root if self._counting is None else self._counting.root
         if self._around is None:
-            self._around = Registry([(ADDRESS, cast("dict[str, object]", root))])
+            self._around = Registry([(ADDRESS, root)])
         asked: dict[str, object] = {word: root[word] for word in ("$schema",) if word in root}
         asked["$ref"] = f"{ADDRESS}#{_pointer(path)}"
         keywords = {} if self._counting is None else {self._counting.keyword: Step}
@@ -265,7 +268,7 @@ class Explainer:
             if not waiting:
                 return True
             asked = waiting.pop()
-            if any(word in asked for word in INSIDE) or self._document.elsewhere(asked):
+            if not INSIDE.isdisjoint(asked) or _answers(asked) or self._document.elsewhere(asked):
                 return False
             waiting.extend(self._document.beside(asked))
         return False
@@ -276,7 +279,7 @@ class Explainer:
         number = self._numbers.get(key)
         if number is None or self._below[number].known != known:
             number = self._numbers[key] = len(self._below)
-            path = self._document.places[key][0] if isinstance(given, Mapping) else ()
+            path = self._document.places[key][0] if key in self._document.places else ()
             self._below.append(_Below(given, path, known))
         return {self._keyword: f"{number} names" if names else str(number)}
 

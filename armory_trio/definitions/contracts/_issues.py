@@ -15,8 +15,8 @@ from .._arguments import ArgumentIssue, path_text
 from .._canonical import canonical_text
 from .._checks import near
 from .._plurals import counted
-from ._bounds import TooManySteps
 from ._fitting import Schema, at, json_type, target
+from ._library import Unchecked
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError as SchemaError
@@ -319,6 +319,6 @@ UNSAID: Final = ArgumentIssue("", "constraint", "the arguments: do not fit their
 """The issue of a value that the validator refuses, but can't say why."""
 
 
-def too_many_steps(error: TooManySteps) -> ArgumentIssue:
-    """The issue of a value that could not be checked in time."""
+def unchecked(error: Unchecked) -> ArgumentIssue:
+    """The issue of a value that could not be checked."""
     return ArgumentIssue("", "constraint", f"the arguments: {error}")

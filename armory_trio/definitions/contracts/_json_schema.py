@@ -11,12 +11,12 @@ from attrs import frozen
 from ...errors import DefinitionError, JsonError
 from .._arguments import ArgumentIssue, InputContract, InvalidArguments, Invoker
 from .._canonical import canonical_text, freeze_json, thaw_json
-from ._bounds import TooManySteps
 from ._calling import single_caller
 from ._compiled import SchemaValidator, compile_schema
 from ._document import Document
 from ._fitting import Schema, fitted, holds_float
-from ._issues import UNSAID, not_an_object, not_json, too_many_steps
+from ._issues import UNSAID, not_an_object, not_json, unchecked
+from ._library import Unchecked
 
 _COMBINING: Final = ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas")
 _DOCUMENT: Final = ("$schema", "$id", "$anchor", "$defs", "definitions")
@@ -66,11 +66,11 @@ def _require_object(root: dict[str, object], subject: str) -> None:
         root["type"] = "object"
 
 
-def _foreign_type(root: Schema) -> str | None:
+def _foreign_type(root: dict[str, object]) -> str | None:
     """The type that *root*, or what it refers to or may be, asks for instead of an object; or None."""
     document = Document(root) if any(word in root for word in _COMBINING) else None
     seen: set[int] = set()
-    waiting = [root]
+    waiting: list[Schema] = [root]
     while waiting:
         schema = waiting.pop()
         if id(schema) in seen:
@@ -109,7 +109,7 @@ def _close(root: dict[str, object], subject: str) -> None:
 class _Openness:
     """Whether schemas say themselves how open they are."""
 
-    def __init__(self, root: Schema) -> None:
+    def __init__(self, root: dict[str, object]) -> None:
         self._document = Document(root)
         self._known: dict[int, bool] = {}
 
@@ -151,7 +151,7 @@ def _legal_defaults(root: dict[str, object], subject: str) -> dict[str, object]:
 def _is_legal(validator: SchemaValidator, name: str, default: object) -> bool:
     try:
         return validator.is_valid({name: default})
-    except TooManySteps:
+    except Unchecked:
         return False
 
 
@@ -189,16 +189,16 @@ class SchemaContract(InputContract):
     def _is_valid(self, plain: dict[str, object]) -> bool:
         try:
             return self._validator.is_valid(plain)
-        except TooManySteps as error:
-            raise InvalidArguments([too_many_steps(error)]) from None
+        except Unchecked as error:
+            raise InvalidArguments([unchecked(error)]) from None
         except ValueError:  # it had to read a text with half a character in it
             raise InvalidArguments([_HALF]) from None
 
     def _issues(self, plain: dict[str, object]) -> list[ArgumentIssue]:
         try:
             return self._validator.issues(plain) or [UNSAID]
-        except TooManySteps as error:
-            return [too_many_steps(error)]
+        except Unchecked as error:
+            return [unchecked(error)]
         except ValueError:  # the same, only to explain
             return [_HALF]
 

@@ -6,13 +6,22 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from jsonschema_rs import KeywordValidator, Registry, Validator
+    from jsonschema_rs import KeywordValidator, Registry, ValidationError, Validator
 
 ADDRESS: Final = "json-schema:///"
 """Where the library thinks that a document without a name stands."""
 
 _BACKTRACKING: Final = 100_000
 """Steps back that a pattern may take over a text: some milliseconds. If it takes more, the text does not match."""
+
+
+class Unchecked(ValueError):
+    """A value could not be checked. The text goes on from ``the arguments:``."""
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether *error*, which need not be an ``Exception``, says that the library is wrong itself, as about some names."""
+    return type(error).__name__ == "PanicException"
 
 
 def validator_of(
@@ -26,16 +35,52 @@ def validator_of(
 
     Raises:
         jsonschema_rs.ValidationError: It is no legal schema.
-        ValueError: It is too deep, or holds a number that is too large.
+        ValueError: It is too deep, holds a number that is too large, or the library can't read it.
     """
     from jsonschema_rs import FancyRegexOptions, validator_for  # noqa: PLC0415  # only who has a schema pays for it
 
-    return validator_for(
-        root,
-        validate_formats=formats,
-        offline=True,
-        pattern_options=FancyRegexOptions(backtrack_limit=_BACKTRACKING),
-        keywords=dict(keywords or {}),
-        registry=around,
-        base_uri=None if around is None else f"{ADDRESS}asked",
-    )
+    try:
+        return validator_for(
+            root,
+            validate_formats=formats,
+            offline=True,
+            pattern_options=FancyRegexOptions(backtrack_limit=_BACKTRACKING),
+            keywords=dict(keywords or {}),
+            registry=around,
+            base_uri=None if around is None else f"{ADDRESS}asked",
+        )
+    except BaseException as error:
+        if is_panic(error):
+            raise ValueError(
+                "the names in it are such that no validator can be made of it; use fewer of them"
+            ) from error
+        raise
+
+
+def fits(validator: Validator, value: object) -> bool:
+    """Whether *value* is as *validator* says.
+
+    Raises:
+        Unchecked: The library is wrong itself.
+        ValueError: Half a character stands in a text, or it is too deep.
+    """
+    try:
+        return validator.is_valid(value)
+    except BaseException as error:
+        if is_panic(error):
+            raise Unchecked("can't be checked by their schema, which refers to itself in too many ways") from error
+        raise
+
+
+def errors_of(validator: Validator, value: object) -> list[ValidationError]:
+    """What is wrong with *value*, as *validator* says.
+
+    Raises:
+        Unchecked, ValueError: As by `fits`.
+    """
+    try:
+        return list(validator.iter_errors(value))
+    except BaseException as error:
+        if is_panic(error):
+            raise Unchecked("can't be checked by their schema, which refers to itself in too many ways") from error
+        raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from ...errors import DefinitionError
@@ -134,7 +134,7 @@ class _Alternatives:
         if word in _REFERENCES:
             yield from self._document.targets(schema, word)[:1]
         else:
-            yield from (inner for inner in held(schema, word) if isinstance(inner, Mapping))
+            yield from held(schema, word)
 
 
 _LEADING: Final = _APPLYING | {"if"}

@@ -11,10 +11,10 @@ from ...errors import JsonError
 from .._arguments import ArgumentIssue, OutputInvalid
 from .._canonical import thaw_json
 from .._outputs import OutputContract
-from ._bounds import TooManySteps
 from ._compiled import compile_schema
-from ._issues import UNSAID, not_json, too_many_steps
+from ._issues import UNSAID, not_json, unchecked
 from ._json_schema import copied_schema
+from ._library import Unchecked
 from ._markers import convert
 from ._objects import object_shape
 from ._refusals import conversion_issues, placed
@@ -90,8 +90,8 @@ class _Output(OutputContract):
             return self._read(plain)
         except msgspec.ValidationError as error:
             raise OutputInvalid([_reworded(placed(issue)) for issue in conversion_issues(error)]) from error
-        except TooManySteps as error:
-            raise OutputInvalid([_reworded(too_many_steps(error))]) from error
+        except Unchecked as error:
+            raise OutputInvalid([_reworded(unchecked(error))]) from error
         except ValueError as error:  # the validator met half a character, or had to go too deep
             raise OutputInvalid([ArgumentIssue("", "not-json", f"the result: {error}")]) from error
 

@@ -103,10 +103,10 @@ class TypedContract(InputContract):
     def _validator(self) -> SchemaValidator:
         """The schema, compiled when it is first needed: only to explain a refusal."""
         if not self._compiled:
-            from ._compiled import SchemaValidator  # noqa: PLC0415  # only a refusal pays for it
+            from ._compiled import trusted_validator  # noqa: PLC0415  # only a refusal pays for it
 
             plain = cast("dict[str, object]", thaw_json(self.schema))
-            self._compiled["schema"] = SchemaValidator(plain, formats=False)
+            self._compiled["schema"] = trusted_validator(plain)
         return self._compiled["schema"]
 
     def _written(self, value: object) -> object:
