@@ -56,8 +56,10 @@ class Document:
         self._bases: dict[int, str] = {}
         """The address of the resource that a schema is in, by the identity of the schema."""
 
-        self._resources: dict[str, Schema] = {ADDRESS: root}
-        self._anchors: dict[tuple[str, str], Schema] = {}
+        self._resources: dict[str, list[Schema]] = {ADDRESS: [root]}
+        """By their addresses. Nothing keeps a stranger from giving one to several: any of them may be meant then."""
+
+        self._anchors: dict[tuple[str, str], list[Schema]] = {}
         """By the address of the resource that they are in, and their names."""
 
         self._dynamic: dict[str, list[Schema]] = {}
@@ -101,27 +103,27 @@ class Document:
         return known
 
     def _meant(self, schema: Schema, word: str) -> list[Schema]:
-        reference = schema.get(word)
-        first = self._target(schema, reference) if isinstance(reference, str) else None
-        exact = [cast("Schema", first)] if isinstance(first, dict) else []
+        direct = self.direct(schema, word)
         if word == "$ref":
-            return exact
+            return direct
         name = str(schema.get(word)).partition("#")[2] if word == "$dynamicRef" else ""
-        return [*exact, *(each for each in self._dynamic.get(name, ()) if each is not first)]
+        others = self._dynamic.get(name, ())
+        return [*direct, *(other for other in others if not any(other is one for one in direct))]
 
     def elsewhere(self, schema: Schema) -> bool:
         """Whether *schema* refers to something that does not stand in this document, or is no schema with words."""
         return any(word in schema and not self.targets(schema, word) for word in REFERENCES)
 
-    def _target(self, schema: Schema, reference: str) -> object:
-        base = self._bases.get(id(schema), ADDRESS)
-        address, _, fragment = _joined(base, reference).partition("#")
-        resource = self._resources.get(address)
-        if resource is None:
-            return None
+    def direct(self, schema: Schema, word: str) -> list[Schema]:
+        """What the reference *word* of *schema* means where nothing around it says otherwise."""
+        reference = schema.get(word)
+        if not isinstance(reference, str):
+            return []
+        address, _, fragment = _joined(self._bases.get(id(schema), ADDRESS), reference).partition("#")
         if fragment and not fragment.startswith("/"):
-            return self._anchors.get((address, urllib.parse.unquote(fragment)))
-        return target(resource, f"#{fragment}")
+            return self._anchors.get((address, urllib.parse.unquote(fragment)), [])
+        found = [target(resource, f"#{fragment}") for resource in self._resources.get(address, ())]
+        return [cast("Schema", one) for one in found if isinstance(one, dict)]
 
     def _read(self) -> None:
         waiting: list[tuple[Path, object, str]] = [((), self.root, ADDRESS)]
@@ -136,17 +138,17 @@ class Document:
 
     def _noted(self, path: Path, schema: Schema, base: str) -> Iterator[tuple[Path, object, str]]:
         """Note *schema*; what stands in it, and the address of the resource that that is in."""
+        if id(schema) in self.places:
+            return
         name = schema.get(self._naming)
         if isinstance(name, str) and not (self.alone and "$ref" in schema):
             base = self._named(schema, name, base)
-        if id(schema) in self.places:
-            return
         self.places[id(schema)] = path, schema
         self._bases[id(schema)] = base
         for word in ("$anchor", "$dynamicAnchor"):
             anchor = schema.get(word)
             if isinstance(anchor, str):
-                self._anchors.setdefault((base, anchor), schema)
+                self._anchors.setdefault((base, anchor), []).append(schema)
                 if word == "$dynamicAnchor":
                     self._dynamic.setdefault(anchor, []).append(schema)
         if schema.get("$recursiveAnchor") is True:
@@ -164,9 +166,9 @@ class Document:
         """The address of what stands in *schema*, which calls itself *name*."""
         address, _, fragment = _joined(base, name).partition("#")
         if name.startswith("#"):
-            self._anchors.setdefault((base, fragment), schema)
+            self._anchors.setdefault((base, fragment), []).append(schema)
             return base
-        self._resources.setdefault(address, schema)
+        self._resources.setdefault(address, []).append(schema)
         return address
 
 

@@ -132,7 +132,7 @@ class _Alternatives:
 
     def _under(self, schema: Schema, word: str) -> Iterator[Schema]:
         if word in _REFERENCES:
-            yield from self._document.targets(schema, word)[:1]
+            yield from self._document.direct(schema, word)
         else:
             yield from held(schema, word)
 
