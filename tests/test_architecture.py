@@ -82,9 +82,14 @@ ORDER: Final = {
         "_outputs",
         "contracts/_calling",
         "contracts/_fitting",
+        "contracts/_library",
+        "contracts/_document",
+        "contracts/_circles",
         "contracts/_loops",
-        "contracts/_compiled",
+        "contracts/_bounds",
         "contracts/_issues",
+        "contracts/_explaining",
+        "contracts/_compiled",
         "contracts/_refusals",
         "contracts/_limits",
         "contracts/_forms",
@@ -314,7 +319,7 @@ PURE: Final = (
 
 IMPURE: Final = ("trio", "time", "socket", "subprocess", "threading", "asyncio", "anyio", "signal")
 
-LOCKS: Final = ("toolbox/_live",)
+LOCKS: Final = ("definitions/contracts/_explaining", "toolbox/_live")
 """Pure modules that may use `threading`, for a lock around what several threads may set."""
 
 CLOCKS: Final = ("authority/_approval_store", "authority/_grant_store", "ledger/_memory")

@@ -7,8 +7,8 @@ real schemas, such as those of expressions, have many of which a value takes one
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Final, cast
 
 from attrs import frozen
@@ -131,13 +131,16 @@ class TooManySteps(Unchecked):
         super().__init__("take too many steps to tell the alternatives of their schema apart; nest them less deeply")
 
 
-class _Steps(threading.local):
-    """What is left of the work that this thread may do for one value."""
+class _Steps:
+    """What is left of the work that may be done for one value."""
 
-    left: int = 0
+    __slots__ = ("left",)
+
+    def __init__(self, left: int) -> None:
+        self.left = left
 
 
-_steps = _Steps()
+_steps: Final[ContextVar[_Steps]] = ContextVar("armory_trio_steps")
 
 
 @frozen
@@ -150,7 +153,7 @@ class Counted:
 
     def allowance(self, value: object) -> int:
         """The units of work that *value* may cost, if it is large."""
-        return max(_STEPS, _SHARE * self.heaviest * size_of(value))
+        return _SHARE * self.heaviest * size_of(value)
 
 
 def counted(original: Document) -> Counted | None:
@@ -175,14 +178,14 @@ def counted(original: Document) -> Counted | None:
     return Counted(copied, keyword, max((weight for _, _, weight in steps), default=1))
 
 
-def start_steps(units: int = _STEPS) -> None:
-    """Allow this thread *units* of work."""
-    _steps.left = units
+def start_steps(units: int = 0) -> None:
+    """Allow *units* of work to whoever is asked in this context, `_STEPS` at least."""
+    _steps.set(_Steps(max(units, _STEPS)))
 
 
 def steps_left() -> int:
     """What is left of them; less than nothing if it was not enough."""
-    return _steps.left
+    return _steps.get().left
 
 
 class Step:
@@ -198,8 +201,9 @@ class Step:
     def validate(self, instance: object) -> None:
         """Called by the validator."""
         members = len(cast("Sequence[object]", instance)) if isinstance(instance, dict | list) else 0
-        _steps.left -= self._weight + members // _UNIT
-        if _steps.left >= 0:
+        steps = _steps.get()
+        steps.left -= self._weight + members // _UNIT
+        if steps.left >= 0:
             raise ValueError
 
 
