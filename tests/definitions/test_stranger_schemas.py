@@ -127,6 +127,36 @@ def test_what_asks_too_many_schemas_about_one_value_is_refused_at_definition(wor
 
 
 @requirement("contracts.schema.work")
+@pytest.mark.parametrize("word", ["anyOf", "allOf"])
+def test_what_leads_through_too_many_schemas_about_one_value_is_refused_at_definition(word: str) -> None:
+    levels: Schema = {f"A{i}": {word: [to(f"A{i + 1}")]} for i in range(5_000)}
+
+    with pytest.raises(DefinitionError, match=r"at \$defs\.A4875: it leads through more than 250 schemas"):
+        contract_from_schema({"properties": {"u": to("A0")}, "$defs": {**levels, "A5000": TEXT}})
+
+
+@requirement("contracts.schema.work")
+def test_many_patterns_that_turn_back_about_one_value_are_refused_at_definition() -> None:
+    def choice(pattern: str) -> Schema:
+        return {"properties": {"u": {"anyOf": [{"pattern": f"{pattern}{i}$"} for i in range(150)]}}}
+
+    with pytest.raises(DefinitionError, match=r"at properties\.u: it asks more than 10,000 schemas"):
+        contract_from_schema(choice("^(?:(?!b)(a|aa))+"))
+    assert contract_from_schema(choice("^(?:a|aa)+")).validate({"u": "aa149"}) == {"u": "aa149"}
+
+
+@requirement("contracts.schema.work")
+def test_of_many_alternatives_a_few_are_described() -> None:
+    definitions: Schema = {f"A{i}": {"$anchor": f"a{i}", "type": "object", "title": f"T{i}"} for i in range(3_000)}
+    schema: Schema = {"properties": {"u": {"anyOf": [{"$ref": f"#a{i}"} for i in range(3_000)]}}}
+
+    [message] = refused({**schema, "$defs": definitions}, {"u": 1})
+
+    assert message.startswith("`u`: expected T0, T1, ")
+    assert message.endswith(" or one of 2960 more, got integer")
+
+
+@requirement("contracts.schema.work")
 def test_those_that_lead_back_to_each_other_in_many_ways_are_refused_and_a_family_is_not() -> None:
     def member(i: int) -> Schema:
         return {"required": ["z"], "allOf": [to(f"N{j}") for j in range(12) if j != i]}

@@ -7,6 +7,7 @@ real schemas, such as those of expressions, have many of which a value takes one
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Final, cast
@@ -22,7 +23,19 @@ from ._fitting import Schema
 from ._library import Unchecked
 
 TIMES: Final = 10_000
-"""Schemas that may be asked about one value on behalf of one; a document with more schemas than that may ask each once."""
+"""Schemas that may be asked about one value on behalf of one; a large document may ask each of its own a few times."""
+
+_OWN: Final = 3
+"""How often: to refer to it, to ask it, and to find out what it leaves unevaluated."""
+
+_DEEP: Final = 250
+"""Schemas that one may lead through about one value, as deep as the library reads a document."""
+
+_TURNING: Final = re.compile(r"\(\?[=!<>]|\\[1-9k]")
+"""What makes a pattern one that has to turn back."""
+
+_PATTERN: Final = 100
+"""Schemas that are asked in the time that such a pattern may take."""
 
 _WALKED: Final = 1_000_000
 """Steps in which the schemas that lead back to themselves are counted out."""
@@ -53,19 +66,23 @@ def refuse_multiplying(document: Document, subject: str, field: str) -> None:
         DefinitionError: There is one; it says where.
     """
     reached = _reached(document)
-    most = max(TIMES, len(reached))
+    most = max(TIMES, _OWN * len(reached))
     times: dict[int, int] = {}
     walk = _Walk(document, times, most)
     for members in components(reached, document.beside):
         for schema in members:
             times[id(schema)] = walk.times(schema, members)
+            place = path_text(document.places[id(schema)][0])
+            where = f"{field} at {place}" if place else field
             if times[id(schema)] > most:
-                place = path_text(document.places[id(schema)][0])
                 reason = (
                     f"it asks more than {most:,} schemas about one value, because its alternatives lead to the same "
                     "schemas in many ways; name each alternative once"
                 )
-                raise DefinitionError(subject, f"{field} at {place}" if place else field, reason)
+                raise DefinitionError(subject, where, reason)
+            if walk.depth(schema) > _DEEP:
+                reason = f"it leads through more than {_DEEP} schemas about one value; refer to the last one directly"
+                raise DefinitionError(subject, where, reason)
 
 
 class _Walk:
@@ -76,6 +93,7 @@ class _Walk:
         self._times = times
         self._most = most
         self._left = _WALKED
+        self._depths: dict[int, int] = {}
 
     def times(self, schema: Schema, members: Sequence[Schema]) -> int:
         """How many; those that *members*, which lead to each other, lead to beside themselves are known."""
@@ -83,11 +101,16 @@ class _Walk:
         again = 2 if "unevaluatedProperties" in schema or "unevaluatedItems" in schema else 1
         if len(members) > 1 or any(one is schema for one in inner):
             return again * self._round(schema, {id(member) for member in members})
-        return again * (1 + sum(self._times[id(one)] for one in inner))
+        self._depths[id(schema)] = 1 + max((self._depths[id(one)] for one in inner), default=0)
+        return again * (_own(schema) + sum(self._times[id(one)] for one in inner))
+
+    def depth(self, schema: Schema) -> int:
+        """How many schemas *schema* leads through, once its times are known."""
+        return self._depths[id(schema)]
 
     def _round(self, start: Schema, members: set[int]) -> int:
         """How many; who comes back to a schema that is being asked is not asked again, as by the validator."""
-        found = 1
+        found, deepest = _own(start), 1
         under_way = {id(start)}
         ways = [(start, iter(self._document.beside(start)))]
         while ways and found <= self._most:
@@ -101,12 +124,21 @@ class _Walk:
                 under_way.discard(id(schema))
             elif id(following) not in members:
                 found += self._times[id(following)]
+                deepest = max(deepest, len(ways) + self._depths[id(following)])
             else:
-                found += 1
+                found += _own(following)
+                deepest = max(deepest, len(ways))
                 if id(following) not in under_way:
                     under_way.add(id(following))
                     ways.append((following, iter(self._document.beside(following))))
+        self._depths[id(start)] = deepest
         return found
+
+
+def _own(schema: Schema) -> int:
+    """What it costs to ask *schema* for what it says itself."""
+    pattern = schema.get("pattern")
+    return _PATTERN if isinstance(pattern, str) and _TURNING.search(pattern) else 1
 
 
 def _reached(document: Document) -> list[Schema]:

@@ -31,8 +31,7 @@ def compile_schema(
     from jsonschema_rs import ValidationError  # noqa: PLC0415  # only tools with a schema of their own pay for it
 
     document = Document(root)
-    if document.refers:  # first, because the library writes references out for some words
-        refuse_multiplying(document, subject, field)
+    refuse_multiplying(document, subject, field)  # first, because the library writes references out for some words
     try:
         validator = validator_of(root, formats=formats)
     except ValidationError as error:

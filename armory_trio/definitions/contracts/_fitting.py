@@ -23,7 +23,7 @@ _COMBINING: Final = ("$ref", "anyOf", "allOf", "oneOf", "if", "then", "else", "d
 _REPAIRABLE: Final = frozenset((float, list, dict))
 """The types of values in which strictness may find something to repair."""
 _SEARCHED: Final = 10_000
-"""Places of a document that are searched for an anchor, for each reference to it. What is not found is left alone."""
+"""Places of a document that are searched for names. What is not found is left alone."""
 _DEEPEST: Final = 16
 """References and alternatives that are followed to find out whether null is legal."""
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -58,6 +58,7 @@ def json_type(value: object) -> str:
 def speaking(root: Schema, schemas: Iterable[object]) -> list[Schema]:
     """All schemas that may have a say where *schemas* stand: their references, branches and conditions, too."""
     found: dict[int, Schema] = {}
+    targets = _Targets(root)
     waiting = deque(schemas)
     while waiting:
         schema = waiting.popleft()
@@ -67,17 +68,17 @@ def speaking(root: Schema, schemas: Iterable[object]) -> list[Schema]:
         if id(known) in found:
             continue
         found[id(known)] = known
-        waiting.extend(_beside(root, known))
+        waiting.extend(_beside(targets, known))
     return list(found.values())
 
 
-def _beside(root: Schema, schema: Schema) -> Iterator[object]:
+def _beside(targets: _Targets, schema: Schema) -> Iterator[object]:
     if not any(word in schema for word in _COMBINING):
         return
     for word in ("$ref", "$dynamicRef"):
         reference = schema.get(word)
         if isinstance(reference, str):
-            yield target(root, reference)
+            yield targets.of(reference)
     for word in ("allOf", "anyOf", "oneOf"):
         yield from _list(schema.get(word))
     for word in ("if", "then", "else"):
@@ -87,12 +88,33 @@ def _beside(root: Schema, schema: Schema) -> Iterator[object]:
 
 def target(root: Schema, reference: str) -> object:
     """What a reference inside the document *root* points at; None for other references, which are left alone."""
-    if reference == "#":
-        return root
-    if not reference.startswith("#/"):
-        return _anchored(root, reference.removeprefix("#")) if reference.startswith("#") else None
-    place: object = root
-    for step in reference[2:].split("/"):
+    return _Targets(root).of(reference)
+
+
+class _Targets:
+    """What references inside of one document point at."""
+
+    __slots__ = ("_anchors", "_root")
+
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+        self._anchors: dict[object, Schema] | None = None
+
+    def of(self, reference: str) -> object:
+        """See `target`."""
+        if reference == "#":
+            return self._root
+        if reference.startswith("#/"):
+            return _pointed(self._root, reference[2:])
+        if not reference.startswith("#"):
+            return None
+        if self._anchors is None:
+            self._anchors = _anchors(self._root)
+        return self._anchors.get(reference[1:])
+
+
+def _pointed(place: object, pointer: str) -> object:
+    for step in pointer.split("/"):
         key = _unescaped(step)
         if key in _mapping(place):
             place = _mapping(place)[key]
@@ -108,20 +130,23 @@ def _unescaped(step: str) -> str:
     return urllib.parse.unquote(step).replace("~1", "/").replace("~0", "~")
 
 
-def _anchored(root: object, anchor: str) -> object:
+def _anchors(root: object) -> dict[object, Schema]:
+    """The schemas that have a name in the document *root*, the first of each."""
+    found: dict[object, Schema] = {}
     waiting = [root]
     for _ in range(_SEARCHED):
         if not waiting:
-            return None
+            break
         value = waiting.pop()
         if isinstance(value, Mapping):
             schema = cast("Schema", value)
-            if anchor in (schema.get("$anchor"), schema.get("$dynamicAnchor")):
-                return schema
+            for anchor in (schema.get("$anchor"), schema.get("$dynamicAnchor")):
+                if isinstance(anchor, str):
+                    found.setdefault(anchor, schema)
             waiting.extend([*schema.values()][::-1])
         else:
-            waiting.extend(reversed(_list(value)))
-    return None
+            waiting.extend(_list(value)[::-1])
+    return found
 
 
 def below(root: Schema, schemas: Sequence[Schema], step: str | int) -> list[Schema]:
@@ -161,7 +186,7 @@ class _Nulls:
     """What is known of null, by the identities of schemas: many ways may lead to one."""
 
     def __init__(self, root: Schema) -> None:
-        self._root = root
+        self._targets = _Targets(root)
         self._known: dict[int, bool] = {}
 
     def may_be(self, schema: object, depth: int) -> bool:
@@ -178,7 +203,7 @@ class _Nulls:
         if not _own_words_take_null(schema):
             return False
         reference = schema.get("$ref")
-        if isinstance(reference, str) and not self.may_be(target(self._root, reference), depth):
+        if isinstance(reference, str) and not self.may_be(self._targets.of(reference), depth):
             return False
         if not all(self.may_be(branch, depth) for branch in _list(schema.get("allOf"))):
             return False

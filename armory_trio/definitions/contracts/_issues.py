@@ -183,8 +183,10 @@ def _from_union(root: Schema, found: Found) -> ArgumentIssue:
         wanted = _or(list(dict.fromkeys(_choices(branch[0].kind) for branch in marks)))
         place = (*found.base, *marks[0][0].instance_path)
         return _issue(place, "choice", f"expected {wanted}, got {_brief(marks[0][0].instance)}")
-    shapes = [described(root, branch) for branch in _branches(root, found)]
-    wanted = _or(list(dict.fromkeys(shapes))) if shapes else "one of the alternatives"
+    alternatives = _branches(root, found)
+    shapes = list(dict.fromkeys(described(root, branch) for branch in alternatives[:_SHOWN_CHOICES]))
+    more = len(alternatives) - _SHOWN_CHOICES
+    wanted = _or([*shapes, f"one of {more} more"] if more > 0 else shapes) or "one of the alternatives"
     return _issue(found.path, "type", f"expected {wanted}, got {json_type(error.instance)}")
 
 

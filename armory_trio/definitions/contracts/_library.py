@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 ADDRESS: Final = "json-schema:///"
 """Where the library thinks that a document without a name stands."""
 
-_BACKTRACKING: Final = 100_000
-"""Steps back that a pattern may take over a text: some milliseconds. If it takes more, the text does not match."""
+_BACKTRACKING: Final = 20_000
+"""Steps back that a pattern may take over a text: about a millisecond. If it takes more, the text does not match."""
 
 
 class Unchecked(ValueError):
