@@ -119,7 +119,14 @@ class Document:
         reference = schema.get(word)
         if not isinstance(reference, str):
             return []
-        address, _, fragment = _joined(self._bases.get(id(schema), ADDRESS), reference).partition("#")
+        base = self._bases.get(id(schema), ADDRESS)
+        address, _, fragment = _joined(base, reference).partition("#")
+        found = self._at(address, fragment)
+        if not reference and not any(one is self.root for one in found):
+            return [*found, self.root]  # which the library takes it for where it comes through a pointer
+        return found
+
+    def _at(self, address: str, fragment: str) -> list[Schema]:
         if fragment and not fragment.startswith("/"):
             return self._anchors.get((address, urllib.parse.unquote(fragment)), [])
         found = [target(resource, f"#{fragment}") for resource in self._resources.get(address, ())]
