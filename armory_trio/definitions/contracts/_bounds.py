@@ -199,9 +199,12 @@ def counted(original: Document) -> Counted | None:
         keyword += "-"
     sizes = _sizes(document)
     weights = _weights(document, sizes)
+    circles = _circles(document)
     steps: list[tuple[Path, dict[str, object], int]] = []
     for path, schema in document.places.values():
         meant = [one for word in REFERENCES for one in document.targets(schema, word)]
+        if any(circles[id(one)] == circles[id(schema)] for one in meant):
+            continue  # who comes back to a value is not asked again, and how that is noticed must stay as it is
         if document.elsewhere(schema) or any(sizes.get(id(one), 0) > _UNROLLED for one in meant):
             weight = max((weights[id(one)] for one in meant), default=1)
             steps.append((path, cast("dict[str, object]", schema), weight))
@@ -237,6 +240,14 @@ class Step:
         steps.left -= self._weight + members // _UNIT
         if steps.left >= 0:
             raise ValueError
+
+
+def _circles(document: Document) -> dict[int, int]:
+    """The number of those that lead to each other about one value, for each schema."""
+    schemas = (schema for _, schema in document.places.values())
+    return {
+        id(member): number for number, members in enumerate(components(schemas, document.beside)) for member in members
+    }
 
 
 def _sizes(document: Document) -> dict[int, int]:

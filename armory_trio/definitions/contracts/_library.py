@@ -21,7 +21,7 @@ class Unchecked(ValueError):
 
 def is_panic(error: BaseException) -> bool:
     """Whether *error*, which need not be an ``Exception``, says that the library is wrong itself, as about some names."""
-    return type(error).__name__ == "PanicException"
+    return type(error).__name__ == "PanicException" or (isinstance(error, RuntimeError) and "panicked" in str(error))
 
 
 def validator_of(
