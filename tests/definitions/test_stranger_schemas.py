@@ -256,8 +256,8 @@ _NAMES = ("A", "B", "C")
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SINGLE = ("items", "additionalProperties", "not", "unevaluatedProperties", "propertyNames", "contains", "if", "then")
 _BY_KEY = ("properties", "dependentSchemas")
-_PLAIN: list[Schema | bool] = [TEXT, {"type": "integer"}, {"const": 1}, {"enum": ["a", 1]}, {}, True, False]
-_PLAIN += [{"minLength": 2}, {"required": ["x"]}, {"type": "object"}, {"minItems": 1}]
+_LIMITS: list[Schema] = [{"minLength": 2}, {"required": ["x"]}, {"type": "object"}, {"minItems": 1}, {"const": 1}]
+_PLAIN: list[Schema | bool] = [TEXT, {"type": "integer"}, {"enum": ["a", 1]}, {}, True, False, *_LIMITS]
 
 
 def any_schema(dice: random.Random, depth: int) -> Schema | bool:
