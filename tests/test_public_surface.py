@@ -46,8 +46,7 @@ PROMISED: Final = (
 
 PLAIN: Final = frozenset(
     {
-        *("AsyncioExecutions", "AsyncioHost", "BlockingHost", "BlockingStream", "Executions", "Planner", "Replay"),
-        *("ArmoryToolset", "ClaudeTools", "McpServer", "Stream", "Supervisor", "ToolDecorator", "Updates"),
+        *("ArmoryToolset", "ClaudeTools", "McpServer", "Planner", "ToolDecorator"),
     }
 )
 """Public classes that print as an address only. Nothing is to be added."""

@@ -53,6 +53,10 @@ class Approvals:
         self._core = core
         self._door = door
 
+    def __repr__(self) -> str:
+        closed = ", closed" if self._core.closed else ""
+        return f"<{type(self).__name__}: {len(self._core.live)} active{closed}>"
+
     @property
     def recovered(self) -> LeftBehind | None:
         """What was left behind in the ledger by those who are gone, as it stood when this supervisor was opened.

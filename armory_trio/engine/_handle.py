@@ -197,6 +197,9 @@ class Stream:
         self._record = record
         self._buffer = buffer
 
+    def __repr__(self) -> str:
+        return f"<Stream of {self._execution!r}>"
+
     @property
     def execution(self) -> Execution:
         """The execution behind the stream."""

@@ -9,6 +9,7 @@ import msgspec
 import trio
 
 from .._on_demand import in_words
+from ..definitions._plurals import counted
 from ..errors import ArmoryError
 from ._lifecycle import Progress, Snapshot
 from ._subscriptions import Selection
@@ -48,6 +49,9 @@ class Replay:
 
     def __init__(self, last: Sequence[Replayed]) -> None:
         self._last = {found.snapshot.execution_id: found for found in last}
+
+    def __repr__(self) -> str:
+        return f"<Replay of {counted(len(self._last), 'execution')}>"
 
     def inspect(
         self,

@@ -246,6 +246,9 @@ class Updates:
         self.missed: int = 0
         self.forgotten: int = 0
 
+    def __repr__(self) -> str:
+        return f"<Updates: {self.missed} missed, {self.forgotten} forgotten>"
+
     def __aiter__(self) -> Updates:
         return self
 

@@ -56,6 +56,9 @@ class Executions:
     def __init__(self, core: Core) -> None:
         self._core = core
 
+    def __repr__(self) -> str:
+        return f"<Executions: {len(self._core.live)} live, {len(self._core.kept)} kept>"
+
     def inspect(
         self,
         *,

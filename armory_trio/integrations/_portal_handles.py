@@ -84,6 +84,9 @@ class BlockingStream:
         self.execution: BlockingExecution = BlockingExecution(side, stream.execution)
         """The execution behind the stream."""
 
+    def __repr__(self) -> str:
+        return f"<BlockingStream of {self.execution!r}>"
+
     @property
     def result(self) -> ToolResult[object]:
         """The result.

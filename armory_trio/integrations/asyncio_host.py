@@ -47,17 +47,30 @@ class AsyncioExecutions:
         self._side = side
         self._executions = supervisor.executions
 
-    def inspect(
-        self, *, owner_id: str | None = None, tool_name: str | None = None, live_only: bool = False
-    ) -> list[Snapshot]:
-        """The newest snapshots, in order of admission; ended executions as long as they are kept."""
-        self._side.require_here()
-        return self._executions.inspect(owner_id=owner_id, tool_name=tool_name, live_only=live_only)
+    def __repr__(self) -> str:
+        return f"<Asyncio{repr(self._executions)[1:]}"
 
-    def locate(self, execution_id: str) -> Snapshot | None:
-        """The newest snapshot of one execution; None when there never was one, or it is no longer kept."""
+    def inspect(
+        self,
+        *,
+        owner_id: str | None = None,
+        tool_name: str | None = None,
+        started_by: str | None = None,
+        live_only: bool = False,
+    ) -> list[Snapshot]:
+        """The newest snapshots, in order of admission; ended executions as long as they are kept. As `Executions.inspect`."""
         self._side.require_here()
-        return self._executions.locate(execution_id)
+        return self._executions.inspect(
+            owner_id=owner_id, tool_name=tool_name, started_by=started_by, live_only=live_only
+        )
+
+    def locate(self, execution_id: str, *, live_only: bool = False) -> Snapshot | None:
+        """The newest snapshot of one execution; None when there never was one, or it is no longer kept.
+
+        With *live_only* also when it has ended.
+        """
+        self._side.require_here()
+        return self._executions.locate(execution_id, live_only=live_only)
 
     def inspect_privileged(
         self, *, owner_id: str | None = None, tool_name: str | None = None
@@ -86,6 +99,9 @@ class AsyncioHost(AsyncioApprovals):
         self.supervisor = supervisor
         """The supervisor itself: its synchronous members may be used as they are, its async ones through `run`."""
         self.executions: AsyncioExecutions = AsyncioExecutions(side, supervisor)
+
+    def __repr__(self) -> str:
+        return repr(self.supervisor).replace("Supervisor", type(self).__name__, 1)
 
     # -- looking
 
@@ -165,6 +181,7 @@ class AsyncioHost(AsyncioApprovals):
         mode: Literal["parallel", "sequential"] = "parallel",
         concurrency: int | None = None,
         on_error: Literal["collect", "fail_fast"] = "collect",
+        batch_id: str | None = None,
         **options: Unpack[CallOptions],
     ) -> list[ToolResult[object]]:
         """Run several calls and return their results in call order. As `Supervisor.execute_batch`.
@@ -176,12 +193,12 @@ class AsyncioHost(AsyncioApprovals):
             Overloaded: The queue bound cannot hold all of them.
             BudgetExceeded: The budget cannot pay for all of them.
             BatchError: The batch fails fast, and a call failed.
-            TypeError, ValueError: An option is wrong.
+            TypeError, ValueError: An option is wrong, or a batch with this id is still running.
         """
         adapted = self._adapt(options)
         return await self._side.run(
             lambda: self.supervisor.execute_batch(
-                calls, mode=mode, concurrency=concurrency, on_error=on_error, **adapted
+                calls, mode=mode, concurrency=concurrency, on_error=on_error, batch_id=batch_id, **adapted
             )
         )
 
@@ -228,6 +245,7 @@ class AsyncioHost(AsyncioApprovals):
         owner_id: str | None = None,
         batch_id: str | None = None,
         tool_name: str | None = None,
+        started_by: str | None = None,
     ) -> dict[str, AbortAnswer]:
         """Ask executions to stop, and say for each of them, by its id, what that did. As `Supervisor.abort`.
 
@@ -242,6 +260,7 @@ class AsyncioHost(AsyncioApprovals):
             owner_id=owner_id,
             batch_id=batch_id,
             tool_name=tool_name,
+            started_by=started_by,
         )
 
     def close_admission(self, reason: str = "closed by its host") -> None:

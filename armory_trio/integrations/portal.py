@@ -47,6 +47,9 @@ class BlockingHost(BlockingApprovals):
         super().__init__(side, supervisor)
         self._supervisor = supervisor
 
+    def __repr__(self) -> str:
+        return repr(self._supervisor).replace("Supervisor", type(self).__name__, 1)
+
     # -- looking
 
     @property
@@ -73,15 +76,27 @@ class BlockingHost(BlockingApprovals):
         return self._supervisor.toolbox
 
     def inspect(
-        self, *, owner_id: str | None = None, tool_name: str | None = None, live_only: bool = False
+        self,
+        *,
+        owner_id: str | None = None,
+        tool_name: str | None = None,
+        started_by: str | None = None,
+        live_only: bool = False,
     ) -> list[Snapshot]:
-        """The newest snapshots, in order of admission; ended executions as long as they are kept."""
+        """The newest snapshots, in order of admission; ended executions as long as they are kept. As `Executions.inspect`."""
         executions = self._supervisor.executions
-        return self._side.call(lambda: executions.inspect(owner_id=owner_id, tool_name=tool_name, live_only=live_only))
+        return self._side.call(
+            lambda: executions.inspect(
+                owner_id=owner_id, tool_name=tool_name, started_by=started_by, live_only=live_only
+            )
+        )
 
-    def locate(self, execution_id: str) -> Snapshot | None:
-        """The newest snapshot of one execution; None when there never was one, or it is no longer kept."""
-        return self._side.call(lambda: self._supervisor.executions.locate(execution_id))
+    def locate(self, execution_id: str, *, live_only: bool = False) -> Snapshot | None:
+        """The newest snapshot of one execution; None when there never was one, or it is no longer kept.
+
+        With *live_only* also when it has ended.
+        """
+        return self._side.call(lambda: self._supervisor.executions.locate(execution_id, live_only=live_only))
 
     def serve_live_view(
         self, *, path: str | os.PathLike[str] | None = None, name: str | None = None, allow_abort: bool = True
@@ -125,6 +140,7 @@ class BlockingHost(BlockingApprovals):
         mode: Literal["parallel", "sequential"] = "parallel",
         concurrency: int | None = None,
         on_error: Literal["collect", "fail_fast"] = "collect",
+        batch_id: str | None = None,
         **options: Unpack[CallOptions],
     ) -> list[ToolResult[object]]:
         """Run several calls, wait, and return their results in call order. As `Supervisor.execute_batch`.
@@ -136,11 +152,11 @@ class BlockingHost(BlockingApprovals):
             Overloaded: The queue bound cannot hold all of them.
             BudgetExceeded: The budget cannot pay for all of them.
             BatchError: The batch fails fast, and a call failed.
-            TypeError, ValueError: An option is wrong.
+            TypeError, ValueError: An option is wrong, or a batch with this id is still running.
         """
         return self._side.run(
             lambda: self._supervisor.execute_batch(
-                calls, mode=mode, concurrency=concurrency, on_error=on_error, **options
+                calls, mode=mode, concurrency=concurrency, on_error=on_error, batch_id=batch_id, **options
             )
         )
 
@@ -210,6 +226,7 @@ class BlockingHost(BlockingApprovals):
         owner_id: str | None = None,
         batch_id: str | None = None,
         tool_name: str | None = None,
+        started_by: str | None = None,
     ) -> dict[str, AbortAnswer]:
         """Ask executions to stop, and say for each of them, by its id, what that did. As `Supervisor.abort`.
 
@@ -224,6 +241,7 @@ class BlockingHost(BlockingApprovals):
                 owner_id=owner_id,
                 batch_id=batch_id,
                 tool_name=tool_name,
+                started_by=started_by,
             )
         )
 
