@@ -152,9 +152,9 @@ class Explainer:
             fits = validator is None or fits_by(validator, value)
         except Unchecked:
             fits, self._validators[below.path] = True, None
-        except BaseException as error:  # noqa: BLE001  # the library would take it for what is wrong; it is raised later
-            self._failed = error
-            return True
+        except BaseException as error:  # noqa: ASYNC103, BLE001  # the library would take it for what is wrong
+            self._failed = error  # and raised later; nothing is awaited
+            return True  # noqa: ASYNC104  # as said
         if self._counting is not None and steps_left() < 0:
             self._failed = TooManySteps()
         return fits

@@ -14,6 +14,8 @@ ADDRESS: Final = "json-schema:///"
 _BACKTRACKING: Final = 20_000
 """Steps back that a pattern may take over a text: about a millisecond. If it takes more, the text does not match."""
 
+_TOO_WOUND: Final = "can't be checked by their schema, which refers to itself in too many ways"
+
 
 class Unchecked(ValueError):
     """A value could not be checked. The text goes on from ``the arguments:``."""
@@ -51,7 +53,7 @@ def validator_of(
         )
     except BaseException as error:
         if is_panic(error):
-            raise ValueError(
+            raise ValueError(  # noqa: ASYNC104  # a panic of the library; nothing is awaited
                 "the names in it are such that no validator can be made of it; use fewer of them"
             ) from error
         raise
@@ -68,7 +70,7 @@ def fits(validator: Validator, value: object) -> bool:
         return validator.is_valid(value)
     except BaseException as error:
         if is_panic(error):
-            raise Unchecked("can't be checked by their schema, which refers to itself in too many ways") from error
+            raise Unchecked(_TOO_WOUND) from error  # noqa: ASYNC104  # likewise
         raise
 
 
@@ -82,5 +84,5 @@ def errors_of(validator: Validator, value: object) -> list[ValidationError]:
         return list(validator.iter_errors(value))
     except BaseException as error:
         if is_panic(error):
-            raise Unchecked("can't be checked by their schema, which refers to itself in too many ways") from error
+            raise Unchecked(_TOO_WOUND) from error  # noqa: ASYNC104  # likewise
         raise
