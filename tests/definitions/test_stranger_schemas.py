@@ -6,6 +6,7 @@ import copy
 import random
 from collections.abc import Mapping
 from typing import cast
+from unittest.mock import Mock
 
 import jsonschema_rs
 import pytest
@@ -13,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from armory_trio import DefinitionError, InvalidArguments, OutputInvalid
-from armory_trio.definitions.contracts import _bounds, _json_schema, contract_from_schema, output_contract
+from armory_trio.definitions.contracts import _bounds, _fitting, _json_schema, contract_from_schema, output_contract
 from armory_trio.definitions.contracts._compiled import SchemaValidator, compile_schema
 from armory_trio.definitions.contracts._document import Document
 from armory_trio.definitions.contracts._explaining import Explainer
-from armory_trio.definitions.contracts._fitting import takes_null
+from armory_trio.definitions.contracts._fitting import Speaking
 from armory_trio.definitions.contracts._library import Unchecked, fits, validator_of
 from armory_trio.definitions.contracts._loops import refuse_loops
 from tests.requirements import requirement
@@ -238,7 +239,27 @@ def test_whether_null_is_legal_is_found_out_once_for_each_schema() -> None:
     levels: Schema = {f"A{i}": {"anyOf": [to(f"A{i + 1}")] * 100} for i in range(7)}
     root: Schema = {"$defs": {**levels, "A7": TEXT}}
 
-    assert not takes_null(root, to("A0"))
+    assert not Speaking(root).takes_null(to("A0"))
+
+
+@requirement("contracts.schema.work")
+@pytest.mark.parametrize("leaf", [{"v": 1.0}, {"v": 1, "o": None}, {"v": "1"}])
+def test_what_speaks_about_members_is_found_out_once_for_all_of_them(
+    monkeypatch: pytest.MonkeyPatch, leaf: Schema
+) -> None:
+    beside, anchors = (Mock(wraps=vars(_fitting)[name]) for name in ("_beside", "_anchors"))
+    monkeypatch.setattr(_fitting, "_beside", beside)
+    monkeypatch.setattr(_fitting, "_anchors", anchors)
+    node: Schema = {
+        "$anchor": "node",
+        "properties": {"c": {"prefixItems": [TEXT], "items": {"$ref": "#node"}}, "v": {"$ref": "#v"}, "o": TEXT},
+    }
+    definitions: Schema = {"N": node, "V": {"$anchor": "v", "type": "integer"}}
+    contract = contract_from_schema({"properties": {"n": {"$ref": "#node"}}, "$defs": definitions}, lenient=True)
+
+    assert contract.validate({"n": {"c": ["a", *([leaf] * 500)]}}) == {"n": {"c": ["a", *([{"v": 1}] * 500)]}}
+    assert anchors.call_count == 1
+    assert beside.call_count < 20
 
 
 @requirement("contracts.schema.work")

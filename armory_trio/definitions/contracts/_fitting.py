@@ -55,21 +55,69 @@ def json_type(value: object) -> str:
 # ── which schemas speak about a place ────────────────────────────────────────────────────────────────────────────────
 
 
-def speaking(root: Schema, schemas: Iterable[object]) -> list[Schema]:
-    """All schemas that may have a say where *schemas* stand: their references, branches and conditions, too."""
-    found: dict[int, Schema] = {}
-    targets = _Targets(root)
-    waiting = deque(schemas)
-    while waiting:
-        schema = waiting.popleft()
-        if not isinstance(schema, Mapping):
-            continue
-        known = cast("Schema", schema)
-        if id(known) in found:
-            continue
-        found[id(known)] = known
-        waiting.extend(_beside(targets, known))
-    return list(found.values())
+class Speaking:
+    """Which schemas of the document *root* have a say where, each found out once for all members of a value."""
+
+    __slots__ = ("_below", "_first", "_known", "_nulls", "_targets", "root")
+
+    def __init__(self, root: Schema) -> None:
+        self.root = root
+        self._targets = _Targets(root)
+        self._known: dict[tuple[int, ...], list[Schema]] = {}
+        """By the identities of those that they follow from."""
+
+        self._below: dict[tuple[int, str | int], list[Schema]] = {}
+        """By the identity of the list of those above, all of which are in `_known`, and the step."""
+
+        self._first: dict[int, int] = {}
+        """How many items have schemas of their own, by the same identity."""
+
+        self._nulls: dict[int, bool] = {}
+
+    def at_root(self) -> list[Schema]:
+        """The schemas that speak about the whole value."""
+        return self._of([self.root])
+
+    def below(self, schemas: list[Schema], step: str | int) -> list[Schema]:
+        """Those that speak about the member *step* of a value about which *schemas* speak, as they were given by this."""
+        if isinstance(step, int):
+            step = min(step, self._first_items(schemas))
+        key = id(schemas), step
+        found = self._below.get(key)
+        if found is None:
+            found = self._below[key] = self._of(inner for schema in schemas for inner in _inner(schema, step))
+        return found
+
+    def takes_null(self, schema: object) -> bool:
+        """Whether null may be legal by *schema*. True when in doubt."""
+        key = id(schema)
+        if key not in self._nulls:
+            self._nulls[key] = _Nulls(self._targets).may_be(schema, 0)
+        return self._nulls[key]
+
+    def _first_items(self, schemas: list[Schema]) -> int:
+        found = self._first.get(id(schemas))
+        if found is None:
+            found = max((len(_list(schema.get("prefixItems"))) for schema in schemas), default=0)
+            self._first[id(schemas)] = found
+        return found
+
+    def _of(self, schemas: Iterable[object]) -> list[Schema]:
+        """*schemas*, and their references, branches and conditions, too."""
+        waiting = deque(cast("Schema", schema) for schema in schemas if isinstance(schema, Mapping))
+        key = tuple(id(schema) for schema in waiting)
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        found: dict[int, Schema] = {}
+        while waiting:
+            schema = waiting.popleft()
+            if id(schema) not in found:
+                found[id(schema)] = schema
+                inner = _beside(self._targets, schema)
+                waiting.extend(cast("Schema", one) for one in inner if isinstance(one, Mapping))
+        self._known[key] = [*found.values()]
+        return self._known[key]
 
 
 def _beside(targets: _Targets, schema: Schema) -> Iterator[object]:
@@ -149,11 +197,6 @@ def _anchors(root: object) -> dict[object, Schema]:
     return found
 
 
-def below(root: Schema, schemas: Sequence[Schema], step: str | int) -> list[Schema]:
-    """The schemas that speak about the member *step* of a value about which *schemas* speak."""
-    return speaking(root, (inner for schema in schemas for inner in _inner(schema, step)))
-
-
 def _inner(schema: Schema, step: str | int) -> Iterator[object]:
     if isinstance(step, int):
         first = _list(schema.get("prefixItems"))
@@ -171,26 +214,22 @@ def _inner(schema: Schema, step: str | int) -> Iterator[object]:
 
 def at(root: Schema, path: Sequence[str | int]) -> list[Schema]:
     """The schemas that speak about the place *path* of a value of *root*."""
-    schemas = speaking(root, [root])
+    speaking = Speaking(root)
+    schemas = speaking.at_root()
     for step in path:
-        schemas = below(root, schemas, step)
+        schemas = speaking.below(schemas, step)
     return schemas
-
-
-def takes_null(root: Schema, schema: object) -> bool:
-    """Whether null may be legal by *schema*. True when in doubt."""
-    return _Nulls(root).may_be(schema, 0)
 
 
 class _Nulls:
     """What is known of null, by the identities of schemas: many ways may lead to one."""
 
-    def __init__(self, root: Schema) -> None:
-        self._targets = _Targets(root)
+    def __init__(self, targets: _Targets) -> None:
+        self._targets = targets
         self._known: dict[int, bool] = {}
 
     def may_be(self, schema: object, depth: int) -> bool:
-        """See `takes_null`."""
+        """See `Speaking.takes_null`."""
         if not isinstance(schema, Mapping) or depth > _DEEPEST:
             return schema is not False
         known = cast("Schema", schema)
@@ -227,50 +266,51 @@ def _own_words_take_null(schema: Schema) -> bool:
 
 def fitted(root: Schema, value: object, *, lenient: bool) -> object:
     """A copy of the detached JSON *value* with every repair that its schema *root* allows."""
-    return _fitted(root, speaking(root, [root]), value, lenient=lenient)
+    speaking = Speaking(root)
+    return _fitted(speaking, speaking.at_root(), value, lenient=lenient)
 
 
-def _fitted(root: Schema, schemas: Sequence[Schema], value: object, *, lenient: bool) -> object:
+def _fitted(speaking: Speaking, schemas: list[Schema], value: object, *, lenient: bool) -> object:
     if lenient:
         value = _loosened(schemas, value)
     if isinstance(value, float):
         return int(value) if float.is_integer(value) and _whole(schemas, value) else value
     if isinstance(value, list):
         members = enumerate(cast("list[object]", value))
-        return [_fitted_member(root, schemas, index, member, lenient=lenient) for index, member in members]
+        return [_fitted_member(speaking, schemas, index, member, lenient=lenient) for index, member in members]
     if isinstance(value, dict):
-        return _fitted_object(root, schemas, cast("dict[str, object]", value), lenient=lenient)
+        return _fitted_object(speaking, schemas, cast("dict[str, object]", value), lenient=lenient)
     return value
 
 
 def _fitted_member(
-    root: Schema, schemas: Sequence[Schema], step: str | int, member: object, *, lenient: bool
+    speaking: Speaking, schemas: list[Schema], step: str | int, member: object, *, lenient: bool
 ) -> object:
     if type(member) in _REPAIRABLE or lenient:
-        return _fitted(root, below(root, schemas, step), member, lenient=lenient)
+        return _fitted(speaking, speaking.below(schemas, step), member, lenient=lenient)
     return member
 
 
 def _fitted_object(
-    root: Schema, schemas: Sequence[Schema], value: dict[str, object], *, lenient: bool
+    speaking: Speaking, schemas: list[Schema], value: dict[str, object], *, lenient: bool
 ) -> dict[str, object]:
     copy: dict[str, object] = {}
     for key, member in value.items():
-        if member is None and _may_be_left_out(root, schemas, key):
+        if member is None and _may_be_left_out(speaking, schemas, key):
             continue
-        copy[key] = _fitted_member(root, schemas, key, member, lenient=lenient)
+        copy[key] = _fitted_member(speaking, schemas, key, member, lenient=lenient)
     return copy
 
 
-def _may_be_left_out(root: Schema, schemas: Sequence[Schema], key: str) -> bool:
+def _may_be_left_out(speaking: Speaking, schemas: list[Schema], key: str) -> bool:
     required = any(key in _list(schema.get("required")) for schema in schemas)
-    return not required and _refuses_null(root, schemas, key)
+    return not required and _refuses_null(speaking, schemas, key)
 
 
-def _refuses_null(root: Schema, schemas: Sequence[Schema], key: str) -> bool:
+def _refuses_null(speaking: Speaking, schemas: list[Schema], key: str) -> bool:
     """Whether *key* is declared, and null is legal for it by none of its declarations."""
     declared = [properties[key] for schema in schemas if key in (properties := _mapping(schema.get("properties")))]
-    return bool(declared) and not any(takes_null(root, schema) for schema in declared)
+    return bool(declared) and not any(speaking.takes_null(schema) for schema in declared)
 
 
 def _whole(schemas: Sequence[Schema], value: float) -> bool:
