@@ -105,6 +105,33 @@ def test_what_can_be_checked_in_few_steps_is_checked_whatever_its_schema_could_a
 
 
 @requirement("contracts.schema.work")
+def test_a_long_document_of_blocks_within_blocks_is_checked_to_its_end() -> None:
+    kinds = [f"block-{number}" for number in range(8)]
+
+    def block(kind: str) -> Schema:
+        content: Schema = {"type": "array", "items": to("Block")}
+        return {"required": ["type"], "properties": {"content": content, "type": {"const": kind}}}
+
+    words: Schema = {"required": ["type", "text"], "properties": {"type": {"const": "text"}, "text": TEXT}}
+    schema: Schema = {
+        "properties": {"page": to("Block")},
+        "$defs": {
+            **{kind: block(kind) for kind in kinds},
+            "text": words,
+            "Block": {"oneOf": [to(kind) for kind in (*kinds, "text")]},
+        },
+    }
+
+    def written(depth: int) -> Schema:
+        if not depth:
+            return {"type": "text", "text": "and so on"}
+        return {"content": [written(depth - 1) for _ in range(16)], "type": kinds[-1]}  # what tells it comes last
+
+    page: Schema = {"page": written(3)}
+    assert contract_from_schema(schema).validate(page) == page
+
+
+@requirement("contracts.schema.work")
 def test_a_large_value_may_take_steps_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_bounds, "_STEPS", 50)
     contract = contract_from_schema(expressions(5))

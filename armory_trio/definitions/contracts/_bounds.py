@@ -43,8 +43,8 @@ _WALKED: Final = 1_000_000
 _UNROLLED: Final = 2_000
 """Schemas that a document may have with every reference written out, and still be left uncounted."""
 
-_STEPS: Final = 300_000
-"""Units of work for any value. One takes about a microsecond, so that trio's thread is held for less than a second."""
+_STEPS: Final = 2_000_000
+"""Units of work for any value. One takes about a microsecond, so that trio's thread is held for two seconds or three."""
 
 _SHARE: Final = 4
 """How often the heaviest schema may be asked about each member of a value that is too large for `_STEPS`."""
