@@ -189,7 +189,7 @@ async def test_a_thread_that_hangs_is_given_up_and_the_next_one_goes_on(
     def hang(_view: View, _now: float) -> None:
         stuck.wait(BOUND)
 
-    async with open_store(where, timeout=1.0) as store:  # enough for the others, whatever else the machine has to do
+    async with open_store(where, timeout=4.0) as store:  # enough for the others, whatever else the machine has to do
         lanes = store.grants._lanes  # pyright: ignore[reportPrivateUsage]  # the public operations don't hang
         with pytest.raises(StoreUnavailable, match="no answer") as caught, trio.fail_after(BOUND):
             await lanes.run(Operation(hang))
@@ -369,7 +369,7 @@ async def test_a_server_that_never_answers_is_given_up() -> None:
 @requirement("storage.faults")
 async def test_a_row_that_somebody_else_holds_is_not_waited_for_for_ever(schema: str) -> None:
     asked = claim("key-1", "a")
-    async with open_store(schema, timeout=0.3) as store:
+    async with open_store(schema, timeout=1.0) as store:
         await store.ledger.apply(asked)
         with psycopg.connect(schema) as other:
             other.execute("SELECT * FROM armory_attempts FOR UPDATE")
@@ -381,7 +381,7 @@ async def test_a_row_that_somebody_else_holds_is_not_waited_for_for_ever(schema:
 @OURS
 @requirement("storage.faults")
 async def test_a_server_that_stands_still_is_given_up_and_used_again_when_it_goes_on(schema: str) -> None:
-    async with open_store(schema, timeout=0.3) as store:
+    async with open_store(schema, timeout=1.0) as store:
         await store.ledger.apply(claim("key-1", "a"))
         found = run_sql(schema, "SELECT pid FROM pg_stat_activity WHERE application_name = 'armory_trio'")
         stopped = [int(str(pid)) for (pid,) in found]
